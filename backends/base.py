@@ -1,0 +1,119 @@
+"""The protocol that every engine meets, and what a request to it is.
+
+A backend holds one target and one or more arms and answers one turn at a time with an `Observation`. Its quirks stay in
+its own folder; a caller never asks which backend it is, only what it can do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from draftmark.results.errors import DraftmarkError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from draftmark.results.records import Arm, Observation, Sampling
+
+
+class BackendError(DraftmarkError):
+    """An engine, model or drafter that cannot be used as asked (exit 2)."""
+
+
+class ArmUnavailable(BackendError):
+    """This arm cannot run here: a package is missing, or the engine has no such drafter. The text says which."""
+
+
+class TurnFailed(BackendError):
+    """One turn failed and the engine lives on; recorded, counted apart. `kind` is a stable word for the record."""
+
+    def __init__(self, message: str, *, kind: str = "engine-error") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One model call.
+
+    `prompt_ids` is the whole prompt in the target's tokens, conversation so far included, rendered once by the
+    target's own template. `seed` is this turn's own seed.
+    """
+
+    prompt_ids: tuple[int, ...]
+    sampling: Sampling
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TieEvidence:
+    """What the target says of a place where two outputs part, at temperature 0.
+
+    `top_two` are the target's two likeliest tokens after the prefix, `margin` the difference of the logits of the two
+    tokens in question in a one-token forward pass, `numeric_difference` the largest difference of any logit between
+    one-token and (D+1)-token passes on that prefix.
+    """
+
+    top_two: tuple[int, int]
+    margin: float
+    numeric_difference: float
+
+
+class Backend(Protocol):
+    """One running engine.
+
+    `start` loads the target and readies every arm, raising `ArmUnavailable` through `arm_problem` rather than by
+    surprise later. `generate` must never raise for the fault of one turn other than `TurnFailed`. Arms must not
+    influence each other: nothing cached by one answer may speed up the next unless the arm's options say so.
+    """
+
+    def start(self, arms: Sequence[Arm]) -> None:
+        """Load the target and ready the arms; raise `BackendError` with what to do."""
+        ...
+
+    def resolved(self, arm: Arm) -> dict[str, Any]:
+        """Return the arm's effective settings as flat names to plain JSON values, read back from the engine."""
+        ...
+
+    async def generate(self, arm: Arm, request: TurnRequest) -> Observation:
+        """Answer one turn; stamps are `time.perf_counter()` seconds (the runner shifts them to the session's zero)."""
+        ...
+
+    def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
+        """Measure how close two tokens are after a prefix; null where the engine gives no logits.
+
+        `prefix_ids` holds prompt and common output. Called after the measured turns only.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Release the engine; safe to call twice."""
+        ...
+
+
+class BackendSpec(BaseModel):
+    """A `backends:` entry of a plan. Subclasses add the engine's settings and say how to build it.
+
+    Building imports the engine; declaring it must stay free of heavy imports.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    kind: str
+
+    def arm_problem(self, arm: Arm) -> str | None:
+        """Say why this backend cannot run the arm on this machine, in a sentence with what to do; null if it can."""
+        raise NotImplementedError
+
+    def create(self, target: str) -> Backend:
+        """Import the engine and build the backend for a target as the plan names it; nothing is loaded yet."""
+        raise NotImplementedError
+
+    def engine_settings(self) -> dict[str, Any]:
+        """Return the settings that belong into the cell key: everything but `kind`, defaults filled in."""
+        return self.model_dump(mode="json", exclude={"kind"})
+
+

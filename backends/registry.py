@@ -1,0 +1,32 @@
+"""Lazy tables from a plan's `kind` to the class that reads it, for backends and drafters.
+
+Other packages add kinds through the entry points `draftmark.backends` (subclasses of `BackendSpec`) and
+`draftmark.drafters` (subclasses of `DrafterSpec`); nothing of theirs is imported before a plan names the kind.
+"""
+
+from __future__ import annotations
+
+from draftmark.backends.base import BackendError, BackendSpec
+from draftmark.backends.drafters import DrafterSpec
+from draftmark.results.kinds import KindTable
+
+BACKENDS: KindTable[BackendSpec] = KindTable(
+    noun="backend",
+    group="draftmark.backends",
+    base=BackendSpec,
+    error=BackendError,
+    builtin={"reference": "draftmark.backends.reference:ReferenceSpec"},
+)
+
+DRAFTERS: KindTable[DrafterSpec] = KindTable(
+    noun="drafter",
+    group="draftmark.drafters",
+    base=DrafterSpec,
+    error=BackendError,
+    builtin={
+        "none": "draftmark.backends.drafters:NoDrafter",
+        "ngram": "draftmark.backends.drafters:NgramDrafter",
+        "suffix": "draftmark.backends.drafters:SuffixDrafter",
+        "draft-model": "draftmark.backends.drafters:DraftModelDrafter",
+    },
+)

@@ -1,0 +1,1 @@
+"""The program: plans, running, and the command line."""

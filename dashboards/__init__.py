@@ -1,0 +1,1 @@
+"""Pages made from results; knows nothing of engines."""

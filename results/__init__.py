@@ -1,0 +1,1 @@
+"""Typed records, the store, metrics and statistics; imports nothing above it."""

@@ -1,0 +1,89 @@
+"""The derived view of a run: one summary per cell and category, with every metric as a number or a reason.
+
+`summary.json` is this, `draftmark show --json` prints its cells, and pages are made from it. It is rebuilt from the raw
+records at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from draftmark.results.records import Divergence, Record, RunManifest
+
+Source = Literal["engine", "timed", "inferred", "definition"]
+"""How a number is known: counted by the engine, timed on a clock, inferred from other counts, or true by definition."""
+
+
+class MetricValue(Record):
+    """One number with its interval and provenance; a number that was not measured is null with a reason."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    """95% interval; null with the reason in `note` where there are too few clusters."""
+    n: int
+    """Observations behind the value: steps, turns, chunks or pairs, as the metric's definition says."""
+    unit: str
+    """tokens, s, tokens/s, 1 (ratios and shares), count."""
+    source: Source | None = None
+    reason: str | None = None
+    """Why there is no value."""
+    note: str | None = None
+    """What qualifies the value: "rough (9 conversations)", "prompt sampling only", "first_chunk_assumed_1", ..."""
+
+
+class CellSummary(Record):
+    """The metrics of one cell, over all its turns (`category` null) or over those of one category."""
+
+    cell_id: str
+    backend: str
+    engine: dict[str, Any]
+    target: str
+    drafter: str
+    draft_length: int
+    control: bool
+    arm: str
+    """The arm's label, unique within the run (options that tell two arms apart are in it)."""
+    group: str
+    """Id of the comparison group: equal for cells that differ in the arm alone."""
+    suite: str
+    category: str | None
+    """Null for all turns; else the category, or `category/sub_category` where a suite has one category only."""
+    concurrency: int
+    status: Literal["complete", "partial", "left out"]
+    status_text: str
+    """In words: "24 of 24 turns", "partial 3/5", or why the arm was left out."""
+    turns_ok: int
+    turns_failed: int
+    turns_expected: int
+    truncated: int
+    """Turns that ended at max_tokens."""
+    metrics: dict[str, MetricValue]
+    """By the names of metrics.md; lists are indexed names such as `conditional_acceptance[1]`."""
+    changed: dict[str, tuple[Any, Any]]
+    """Resolved settings that differ from the baseline's besides the drafter: name to (baseline, this arm)."""
+
+
+class Flag(Record):
+    """One lamp: something about the run that makes its numbers trustworthy, doubtful or void."""
+
+    name: Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
+    level: Literal["ok", "note", "warning", "fault"]
+    text: str
+    """One sentence that a newcomer understands."""
+    cells: list[str]
+    """Ids of the cells it speaks of; empty for all."""
+
+
+class RunSummary(Record):
+    """Everything a page or a gate needs to know of one run."""
+
+    schema_version: int
+    manifest: RunManifest
+    cells: list[CellSummary]
+    flags: list[Flag]
+    divergences: list[Divergence]
+    failures: list[dict[str, str]]
+    """Failed turns: cell_id, question_id, turn_index, repeat, kind, message."""
+    elapsed_s: float | None
+    """Sum over sessions."""

@@ -1,0 +1,1 @@
+"""Workloads: prompts, the registry of suites, loaders and what Draftmark ships."""
