@@ -115,5 +115,3 @@ class BackendSpec(BaseModel):
     def engine_settings(self) -> dict[str, Any]:
         """Return the settings that belong into the cell key: everything but `kind`, defaults filled in."""
         return self.model_dump(mode="json", exclude={"kind"})
-
-
