@@ -184,6 +184,7 @@ class RunManifest(Record):
 class PromptRecord(Record):
     """One line of `prompts.jsonl`: one planned turn of one conversation, as it was asked where that is fixed."""
 
+    schema_version: int = SCHEMA_VERSION
     suite: Identifier
     question_id: Identifier
     turn_index: NonNegativeInt
@@ -297,6 +298,7 @@ class TurnRecord(Observation):
 class Divergence(Record):
     """One line of `divergences.jsonl`: the first place where an arm's tokens leave the baseline's, temperature 0."""
 
+    schema_version: int = SCHEMA_VERSION
     cell_id: Identifier
     question_id: Identifier
     turn_index: NonNegativeInt
