@@ -1,0 +1,57 @@
+"""Every number shown, as small pure functions of a cell's columns: `METRICS` lists them, `measure` computes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from draftmark.results.metrics.acceptance import ACCEPTANCE
+from draftmark.results.metrics.declaration import Metric
+from draftmark.results.metrics.evidence import Evidence
+
+if TYPE_CHECKING:
+    from draftmark.results.columns import CellColumns
+    from draftmark.results.summary import MetricValue
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in ACCEPTANCE}
+"""Every declared metric by name, in the order in which a reader wants them."""
+
+
+def metric_of(name: str) -> Metric | None:
+    """Return the declaration of a measured name: `acceptance_length`, or `conditional_acceptance[3]` of a family."""
+    stem = name.split("[", 1)[0]
+    families = (metric for metric in METRICS.values() if metric.family and metric.name.split("[", 1)[0] == stem)
+    return METRICS.get(name) or next(families, None)
+
+
+def measure(
+    cell: CellColumns,
+    *,
+    drafter: str,
+    draft_length: int,
+    baseline: CellColumns | None = None,
+    control: CellColumns | None = None,
+    concurrency: int = 1,
+    temperature: float = 0.0,
+    gpus: int | None = None,
+) -> dict[str, MetricValue]:
+    """Compute every declared metric of one cell, each a number or null with the reason.
+
+    For one category, pass `of_label` selections of all columns.
+
+    Args:
+        cell: Columns of the arm's cell.
+        drafter: The arm's drafter; `none` needs no steps to be measured.
+        draft_length: The arm's D.
+        baseline: Columns of the `none` arm of the same comparison group; the cell itself when it is that arm; null
+            where the run has no baseline.
+        control: Columns of the second `none` arm, which serves as another round of the baseline and tells what differs
+            without any speculation; null where there is none. For the control's own cell pass null.
+        concurrency: Turns in flight, as the plan asked.
+        temperature: Sampling temperature of the cell.
+        gpus: GPUs the engine ran on (tensor x pipeline x data parallel); null where that is not recorded.
+    """
+    evidence = Evidence(cell, drafter, draft_length, baseline, control, concurrency, temperature, gpus)
+    return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
+
+
+__all__ = ["METRICS", "Metric", "measure", "metric_of"]
