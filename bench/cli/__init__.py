@@ -1,8 +1,5 @@
-"""The command line: one module per verb."""
+"""The command line: one module per verb, each with a typer `app`, imported only when its verb is called."""
 
-from __future__ import annotations
+from draftmark.bench.cli.app import main
 
-
-def main() -> None:
-    """Run the command line."""
-    raise SystemExit("draftmark: no commands yet")
+__all__ = ["main"]
