@@ -211,7 +211,7 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     with torch.device("meta"):
-        fresh = AutoModelForCausalLM.from_config(config)
+        fresh = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]  # transformers is partly typed
     fresh.load_state_dict(loaded.state_dict(), assign=True)
     fresh.tie_weights()
     ends = {key: getattr(config, key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
