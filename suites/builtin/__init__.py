@@ -1,0 +1,7 @@
+"""What Draftmark ships: two suites of prompts, and long-sequence, which is built to an exact length from a corpus."""
+
+from __future__ import annotations
+
+from draftmark.suites.builtin.spec import BuiltinSpec
+
+__all__ = ["BuiltinSpec"]

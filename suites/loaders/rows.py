@@ -1,0 +1,190 @@
+"""One line of a JSON-lines file to one `Prompt`, or a sentence that says which field is wrong.
+
+Rows have SPEED-Bench's columns. `turns` is a list of strings, or one string for one turn; `prompt` is another name for
+a single turn, `id` for `question_id`. A missing, null or blank category is "uncategorised". `multiturn` and `reference`
+are allowed and not used, as is any other column whose name is not a near miss of one that is used.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any, NoReturn
+
+from draftmark.suites.prompt import Prompt, SuiteError
+
+LONGEST_ID = 200
+"""Characters of a question id, and digits of any whole number in a row."""
+
+STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
+"""What the published SPEED-Bench holds in place of texts whose licences forbid copying."""
+
+_READ = ("question_id", "id", "turns", "prompt", "category", "sub_category", "source", "src_id", "difficulty", "system")
+_NOT_READ = ("multiturn", "reference")
+_NUMBERS_TOO = ("src_id", "difficulty")
+
+
+class RowFault(SuiteError):
+    """What is wrong with one row; whoever reads the file adds file and line."""
+
+
+def parse_row(line: bytes) -> Prompt:
+    """Read one line, without its line end; raise `RowFault` naming the field."""
+    row = _json_object(line)
+    _refuse_near_misses(row)
+    return Prompt(
+        question_id=_question_id(row),
+        category=_label(row, "category"),
+        sub_category=_label(row, "sub_category"),
+        turns=_turns(row),
+        system=_optional_text(row, "system"),
+        source=_label(row, "source"),
+        src_id=_label(row, "src_id"),
+        difficulty=_label(row, "difficulty"),
+    )
+
+
+def _json_object(line: bytes) -> dict[str, Any]:
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise RowFault("is not UTF-8 but looks like UTF-16; save the file as UTF-8")
+    if line.startswith(b"\x1f\x8b"):
+        raise RowFault("is not UTF-8 but looks like gzip; unpack the file first")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise RowFault(
+            f"is not UTF-8 (0x{line[fault.start]:02x} at byte {fault.start + 1} of the line); save the file as UTF-8"
+        ) from fault
+    try:
+        row = json.loads(
+            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_int=_bounded_integer
+        )
+    except json.JSONDecodeError as fault:
+        raise RowFault(f"is not JSON: {fault.msg} at column {fault.colno}; each line holds one object") from fault
+    except RecursionError as fault:
+        raise RowFault("is nested too deeply to be read") from fault
+    if not isinstance(row, dict):
+        raise RowFault(f"is {_kind(row)}; each line holds one object")
+    return row
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in row:
+            raise RowFault(f"has the key {_shown(key)} twice")
+        row[key] = value
+    return row
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise RowFault(f"is not JSON: {word} is no JSON value; use null")
+
+
+def _bounded_integer(digits: str) -> int:
+    if len(digits) > LONGEST_ID:
+        raise RowFault(f"holds a whole number of {len(digits):,} digits; write it as a string")
+    return int(digits)
+
+
+def _refuse_near_misses(row: dict[str, Any]) -> None:
+    for key in row:
+        if key in _READ or key in _NOT_READ:
+            continue
+        near = difflib.get_close_matches(key.strip().lower().replace("-", "_"), _READ, n=1, cutoff=0.8)
+        if near and near[0] not in row:
+            raise RowFault(f"has no key {near[0]!r} but one called {_shown(key)}; did you mean {near[0]!r}?")
+
+
+def _question_id(row: dict[str, Any]) -> str:
+    field = "question_id" if row.get("question_id") is not None else "id"
+    value = row.get(field)
+    if value is None:
+        raise RowFault("has no question_id (or id); every row needs one, so that runs can be paired by prompt")
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise RowFault(f"{field} is {_kind(value)}; it must be a string or a whole number")
+    text = str(value)
+    if len(text) > LONGEST_ID:
+        raise RowFault(f"{field} has {len(text):,} characters; the most is {LONGEST_ID}")
+    _refuse_broken_text(text, field)
+    if not text.strip() or not text.isprintable():
+        raise RowFault(f"{field} {_shown(text)} is blank or holds characters that cannot be printed")
+    return text
+
+
+def _turns(row: dict[str, Any]) -> tuple[str, ...]:
+    turns, prompt = row.get("turns"), row.get("prompt")
+    if turns is not None and prompt is not None:
+        raise RowFault("has both turns and prompt; keep one of them")
+    if turns is None and prompt is None:
+        raise RowFault("has neither turns nor prompt; give turns, a list of strings")
+    if prompt is not None:
+        if not isinstance(prompt, str):
+            raise RowFault(f"prompt is {_kind(prompt)}; it must be a string (several turns go into turns)")
+        return (_turn(prompt, "prompt"),)
+    if isinstance(turns, str):
+        return (_turn(turns, "turns"),)
+    if not isinstance(turns, list):
+        raise RowFault(f"turns is {_kind(turns)}; it must be a list of strings, or one string")
+    if not turns:
+        raise RowFault("turns is empty; it needs at least one string")
+    return tuple(_turn(turn, f"turns[{index}]") for index, turn in enumerate(turns))
+
+
+def _turn(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise RowFault(f"{field} is {_kind(value)}; each turn is the user's text, a string")
+    if not value.strip():
+        raise RowFault(f"{field} is an empty string; each turn needs text")
+    _refuse_broken_text(value, field)
+    if STAND_IN in " ".join(value[:2000].upper().split()):
+        raise RowFault(
+            f"{field} is SPEED-Bench's stand-in for a text that its licence withholds, not a prompt; "
+            "fetch the texts with SPEED-Bench's own preparation step first"
+        )
+    return value
+
+
+def _label(row: dict[str, Any], field: str) -> str | None:
+    value = row.get(field)
+    if field in _NUMBERS_TOO and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    text = _optional_text(row, field)
+    return text if text is not None and text.strip() else None
+
+
+def _optional_text(row: dict[str, Any], field: str) -> str | None:
+    value = row.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise RowFault(f"{field} is {_kind(value)}; it must be a string or null")
+    _refuse_broken_text(value, field)
+    return value
+
+
+def _refuse_broken_text(text: str, field: str) -> None:
+    if "\0" in text:
+        raise RowFault(f"{field} holds a NUL character, which engines cut or refuse; take it out")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as fault:
+        raise RowFault(
+            f"{field} holds half of a surrogate pair (\\u{ord(text[fault.start]):04x}), which is no character"
+        ) from fault
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def _shown(text: str) -> str:
+    return ascii(text if len(text) <= 40 else text[:39] + "…")

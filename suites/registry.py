@@ -1,0 +1,22 @@
+"""The lazy table from a plan's `kind` to the class that reads a `suites:` entry.
+
+Other packages add kinds through the entry point group `draftmark.suites` (subclasses of `SuiteSpec`); nothing of theirs
+is imported before a plan names the kind.
+"""
+
+from __future__ import annotations
+
+from draftmark.results.kinds import KindTable
+from draftmark.suites.prompt import SuiteError, SuiteSpec
+
+SUITES: KindTable[SuiteSpec] = KindTable(
+    noun="suite",
+    group="draftmark.suites",
+    base=SuiteSpec,
+    error=SuiteError,
+    builtin={
+        "builtin": "draftmark.suites.builtin:BuiltinSpec",
+        "humaneval": "draftmark.suites.loaders.humaneval:HumanEvalSpec",
+        "jsonl": "draftmark.suites.loaders.jsonl:JsonlSpec",
+    },
+)
