@@ -7,6 +7,7 @@ downloaded and verified survives an interruption.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import fcntl
 import hashlib
@@ -76,7 +77,9 @@ def fetch(
 
 
 def _unknown(alias: str) -> Alias:
-    raise BackendError(f"unknown model alias {alias!r}; `draftmark models list` shows them: {', '.join(ALIASES)}")
+    near = difflib.get_close_matches(alias.lower(), ALIASES, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(ALIASES)}"
+    raise BackendError(f"unknown model alias {alias!r}; {hint}")
 
 
 def _write_error(entry: Alias, fault: OSError) -> FetchWriteError:
