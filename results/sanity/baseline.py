@@ -1,0 +1,106 @@
+"""Is the baseline sane against itself? A speed-up is a ratio, and its denominator must stand still."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draftmark.results.summary import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.results.columns import CellColumns
+    from draftmark.results.sanity.cell import CheckedCell
+
+TOLERATED = 0.02
+"""Difference between two equal baselines, or drift, that is no cause for doubt even where it is no chance."""
+SUSPICIOUS = 0.1
+"""Difference or drift that is a warning even without an interval."""
+FEWEST_PAIRS = 3
+"""Prompts answered by the baseline more than once before drift is judged."""
+
+OK = "The baseline ran twice and is as fast as itself within the interval."
+
+
+def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
+    """Yield what one comparison group's baseline is worth: there, repeated, equal to its control, without drift."""
+    if not any(cell.ran for cell in cells):
+        return
+    ids = [cell.summary.cell_id for cell in cells]
+    baseline = next((cell for cell in cells if cell.is_baseline), None)
+    if baseline is None or not baseline.ran:
+        text = "No turn ran without speculation, so there is nothing to compare with and no speed-up."
+        yield Flag(name="baseline", level="warning", text=text, cells=ids)
+        return
+    if len(baseline.columns.drafted) and baseline.columns.drafted.max() > 0:
+        text = "The baseline drafted tokens: speculation was not off, so every speed-up here is void."
+        yield baseline.flag("baseline", "fault", text)
+    yield from _drift(baseline)
+    control = next((cell for cell in cells if cell.summary.control and cell.ran), None)
+    if control is None:
+        text = "The baseline ran once only, so nothing shows how far two equal runs differ here."
+        yield baseline.flag("baseline", "note", text)
+        return
+    yield from _against_itself(control)
+
+
+def _against_itself(control: CheckedCell) -> Iterator[Flag]:
+    ratio = control.summary.metrics.get("speedup")
+    if ratio is None or ratio.value is None:
+        reason = ratio.reason if ratio is not None and ratio.reason else "no reason is recorded"
+        text = f"The two runs of the baseline could not be compared: {reason}."
+        yield control.flag("baseline", "note", text)
+        return
+    off = abs(ratio.value - 1)
+    if ratio.low is not None and ratio.high is not None:
+        said = f"The second run of the baseline was {ratio.value:.3f} times as fast as the first"
+        said += f" ({ratio.low:.3f} to {ratio.high:.3f})"
+        if ratio.low <= 1 <= ratio.high:
+            yield control.flag("baseline", "ok", OK)
+        elif off <= TOLERATED:
+            yield control.flag("baseline", "note", f"{said}: more than chance, but too little to matter.")
+        else:
+            text = f"{said}: something besides speculation changes the speed here, and speed-ups near 1 mean nothing."
+            yield control.flag("baseline", "warning", text)
+        return
+    said = f"The two runs of the baseline differ by {off:.1%}, and too few conversations ran to tell whether by chance"
+    if off > SUSPICIOUS:
+        yield control.flag("baseline", "warning", f"{said}; speed-ups of that size mean nothing.")
+    else:
+        yield control.flag("baseline", "note", f"{said}.")
+
+
+def _drift(baseline: CheckedCell) -> Iterator[Flag]:
+    drift = baseline_drift(baseline.columns)
+    if drift is None or abs(drift - 1) <= SUSPICIOUS:
+        return
+    text = (
+        f"In its last repeat the baseline took {drift:.2f} times the time per token of its first, on the same prompts: "
+        "the machine changed during the run (heat, other programs)."
+    )
+    yield baseline.flag("baseline", "warning", text)
+
+
+def baseline_drift(columns: CellColumns) -> float | None:
+    """Return decode time per token of the last repeat over that of the first, on prompts that have both.
+
+    Sums over prompts of (last token - first token) / (T - 1); null below `FEWEST_PAIRS` prompts.
+    """
+    decode = columns.last_s - columns.first_s
+    usable = columns.ok & (columns.tokens > 1) & np.isfinite(decode) & (decode > 0)
+    if not usable.any():
+        return None
+    first, last = int(columns.repeat[usable].min()), int(columns.repeat[usable].max())
+    per_token = np.divide(decode, columns.tokens - 1, out=np.full(len(decode), np.nan), where=columns.tokens > 1)
+    asked = list(zip(columns.question.tolist(), columns.turn_index.tolist(), strict=True))
+
+    def times(repeat: int) -> dict[tuple[int, int], float]:
+        return {asked[i]: float(per_token[i]) for i in np.flatnonzero(usable & (columns.repeat == repeat))}
+
+    before, after = times(first), times(last)
+    both = sorted(before.keys() & after.keys())
+    if first == last or len(both) < FEWEST_PAIRS:
+        return None
+    return sum(after[key] for key in both) / sum(before[key] for key in both)

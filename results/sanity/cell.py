@@ -1,0 +1,51 @@
+"""What the checks look at: one cell with its summary, its columns and the divergences found in its outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from draftmark.results.summary import Flag
+
+if TYPE_CHECKING:
+    from draftmark.results.columns import CellColumns
+    from draftmark.results.records import CellRecord, Divergence
+    from draftmark.results.summary import CellSummary
+
+Name = Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
+Level = Literal["ok", "note", "warning", "fault"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedCell:
+    """One cell, over all its turns."""
+
+    record: CellRecord
+    summary: CellSummary
+    columns: CellColumns
+    divergences: list[Divergence] | None
+    """Null where its outputs were not compared with the baseline's."""
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the arm speculates at all."""
+        return self.summary.drafter != "none"
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the others are compared with this cell."""
+        return self.summary.drafter == "none" and not self.summary.control
+
+    @property
+    def ran(self) -> bool:
+        """Whether there is any successful turn to look at."""
+        return self.summary.turns_ok > 0
+
+    def flag(self, name: Name, level: Level, text: str) -> Flag:
+        """Return a flag about this cell alone."""
+        return Flag(name=name, level=level, text=text, cells=[self.summary.cell_id])
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: `1 turn`, `2 turns`, `1,200 turns`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,63 @@
+"""Runs every check over a comparison group and over the run, and merges what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from draftmark.results.sanity.baseline import check_baseline
+from draftmark.results.sanity.cell import CheckedCell
+from draftmark.results.sanity.counts import check_counts
+from draftmark.results.sanity.output import check_output
+from draftmark.results.sanity.running import (
+    check_any_token,
+    check_client,
+    check_failures,
+    check_launches,
+    check_machines,
+)
+from draftmark.results.sanity.speculation import check_speculation
+from draftmark.results.sanity.values import check_values
+from draftmark.results.summary import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from draftmark.results.records import RunManifest
+    from draftmark.results.summary import CellSummary
+
+__all__ = ["CheckedCell", "check_group", "check_run", "merged"]
+
+_PER_CELL = (check_speculation, check_client, check_launches, check_counts, check_failures, check_values)
+_ORDER = ("speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values")
+_SEVERITY = ("fault", "warning", "note", "ok")
+
+
+def check_group(cells: Sequence[CheckedCell]) -> list[Flag]:
+    """Return every flag about the cells of one comparison group; pass them on to `check_run`."""
+    found = [flag for check in _PER_CELL for cell in cells for flag in check(cell)]
+    return [*found, *check_baseline(cells), *check_output(cells)]
+
+
+def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterable[Flag]) -> list[Flag]:
+    """Return the run's flags: those of its groups and those of the whole, merged, the gravest of each name first.
+
+    Args:
+        manifest: The run's manifest.
+        cells: The cells' summaries over all turns.
+        found: What `check_group` returned for every group.
+    """
+    return merged([*found, *check_machines(manifest), *check_any_token(cells)])
+
+
+def merged(flags: Iterable[Flag]) -> list[Flag]:
+    """Return flags with equal sentences joined over their cells; `ok` is said only where nothing worse is."""
+    joined: dict[tuple[str, str, str], list[str]] = {}
+    for flag in flags:
+        joined.setdefault((flag.name, flag.level, flag.text), []).extend(flag.cells)
+    worse = {name for name, level, _ in joined if level != "ok"}
+    kept = [
+        Flag.model_validate({"name": name, "level": level, "text": text, "cells": list(dict.fromkeys(cells))})
+        for (name, level, text), cells in joined.items()
+        if level != "ok" or name not in worse
+    ]
+    return sorted(kept, key=lambda flag: (_ORDER.index(flag.name), _SEVERITY.index(flag.level)))

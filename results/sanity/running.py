@@ -1,0 +1,104 @@
+"""How the run went: failed and missing turns, requests that went out late, engine launches, changed machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draftmark.results.sanity.cell import counted
+from draftmark.results.summary import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.results.records import Environment, RunManifest
+    from draftmark.results.sanity.cell import CheckedCell, Level
+    from draftmark.results.summary import CellSummary
+
+LATE_S = 0.05
+"""A request that goes out later than this after its planned time is late."""
+LATE_SHARE = 0.01
+"""Share of late requests that is tolerated."""
+
+FAILURES_OK = "Every planned turn was answered."
+CLIENT_OK = "Each request went out when an earlier one had ended, as a closed loop should, so none could be late."
+IN_PROCESS_OK = (
+    "The engine runs inside Draftmark's own process: no client or network stands between it and the clock, and each "
+    "request goes out when an earlier one has ended."
+)
+SCHEDULE_OK = "Requests went out at their planned times."
+ONE_LAUNCH = (
+    "The engine was launched once: intervals show what other prompts would give, not what another launch would."
+)
+MACHINE_FACTS = ("cpu", "cores", "gpus", "platform", "python", "draftmark", "packages", "variables")
+
+
+def check_failures(cell: CheckedCell) -> Iterator[Flag]:
+    """Yield failed and missing turns of a cell; both are kept out of every number."""
+    summary = cell.summary
+    done = summary.turns_ok + summary.turns_failed
+    if summary.status == "left out":
+        yield cell.flag("failures", "note", f"This arm was left out: {summary.status_text}")
+        return
+    if summary.turns_failed:
+        level: Level = "warning" if summary.turns_ok else "fault"
+        text = f"{summary.turns_failed:,} of {counted(done, 'turn')} failed and count in no number; see the failures."
+        yield cell.flag("failures", level, text)
+    if done < summary.turns_expected:
+        text = f"Not finished ({done:,} of {counted(summary.turns_expected, 'turn')}): resume the run to get the rest."
+        yield cell.flag("failures", "warning", text)
+    elif not summary.turns_failed:
+        yield cell.flag("failures", "ok", FAILURES_OK)
+
+
+def check_client(cell: CheckedCell) -> Iterator[Flag]:
+    """Yield whether requests went out when they should have."""
+    if not cell.ran:
+        return
+    columns = cell.columns
+    late = columns.sent_s - columns.scheduled_s
+    late = late[columns.ok & np.isfinite(late)]
+    if len(late) == 0:
+        remote = any("url" in name.lower() for name in cell.record.key.engine)
+        yield cell.flag("client", "ok", CLIENT_OK if remote else IN_PROCESS_OK)
+    elif (late > LATE_S).mean() > LATE_SHARE:
+        text = (
+            f"{(late > LATE_S).mean():.0%} of requests went out more than {LATE_S * 1000:.0f} ms after their planned "
+            f"time (worst {late.max() * 1000:,.0f} ms): the client could not keep up, and waiting times read too short."
+        )
+        yield cell.flag("client", "warning", text)
+    else:
+        yield cell.flag("client", "ok", SCHEDULE_OK)
+
+
+def check_launches(cell: CheckedCell) -> Iterator[Flag]:
+    """Yield how many starts of the engine stand behind a cell's numbers."""
+    if not cell.ran:
+        return
+    launches = len(np.unique(cell.columns.launch[cell.columns.ok]))
+    if launches == 1:
+        yield cell.flag("launches", "note", ONE_LAUNCH)
+    else:
+        yield cell.flag("launches", "ok", f"The engine was launched {launches} times.")
+
+
+def check_machines(manifest: RunManifest) -> Iterator[Flag]:
+    """Yield what changed between the sessions of a resumed run."""
+    environments = [session.environment for session in manifest.sessions]
+    changed = Counter(name for one in environments[1:] for name in _differences(environments[0], one))
+    if changed:
+        text = f"The run was continued on another machine or with other software ({', '.join(changed)} changed)."
+        yield Flag(name="launches", level="warning", text=text, cells=[])
+
+
+def check_any_token(cells: Sequence[CellSummary]) -> Iterator[Flag]:
+    """Yield a fault for a run in which not one turn succeeded: it measured nothing."""
+    if not any(cell.turns_ok for cell in cells):
+        text = "Not one turn succeeded, so this run measured nothing."
+        yield Flag(name="values", level="fault", text=text, cells=[])
+
+
+def _differences(one: Environment, other: Environment) -> list[str]:
+    return [name for name in MACHINE_FACTS if getattr(one, name) != getattr(other, name)]

@@ -1,0 +1,251 @@
+"""From the raw records of a run to its summary: every cell, over all turns and by category, with metrics and lamps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from draftmark.results.arm_labels import arm_labels
+from draftmark.results.columns import UNCATEGORISED, CellColumns
+from draftmark.results.metrics import measure
+from draftmark.results.records import SCHEMA_VERSION
+from draftmark.results.sanity import CheckedCell, check_group, check_run
+from draftmark.results.summary import CellSummary, RunSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.results.reader import RunReader
+    from draftmark.results.records import CellRecord, Divergence, PromptRecord, RunManifest, TurnRecord
+    from draftmark.results.summary import Flag, MetricValue
+
+_DRAFTER_SETTINGS = frozenset({"drafter", "draft_length"})
+
+
+def summarise(run: RunReader) -> RunSummary:
+    """Derive the summary of a run from its records; running, partial and interrupted runs are fine and say so.
+
+    Cells come in the manifest's order, each first over all turns, then by category (by `category/sub_category` where a
+    suite has one category only). One comparison group is in memory at a time. Raises `ResultsError` for damaged
+    records, naming file and line.
+    """
+    manifest, prompts, seen = run.manifest, run.prompts(), _Seen()
+    labels = arm_labels(cell.key.arm for cell in manifest.cells)
+    label_of = {cell.cell_id: label for cell, label in zip(manifest.cells, labels, strict=True)}
+    cells: dict[str, list[CellSummary]] = {}
+    flags: list[Flag] = []
+    for group_id, records in groups_of(manifest.cells).items():
+        members = [_Member(cell, _columns(run, cell, seen)) for cell in records]
+        asked = [prompt for prompt in prompts if prompt.suite == records[0].key.suite]
+        group = _Group(group_id, members, _turns_per_pass(asked, members))
+        checked = []
+        for member in members:
+            cell_id = member.cell.cell_id
+            cells[cell_id] = [
+                _summary(group, member, label_of[cell_id], part) for part in (None, *group.turns_per_pass)
+            ]
+            found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
+            seen.divergences += found or []
+            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found))
+        flags += check_group(checked)
+    in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
+    return RunSummary(
+        schema_version=SCHEMA_VERSION,
+        manifest=manifest,
+        cells=in_order,
+        flags=check_run(manifest, [cell for cell in in_order if cell.category is None], flags),
+        divergences=seen.divergences,
+        failures=seen.failures,
+        elapsed_s=seen.elapsed_s(manifest),
+    )
+
+
+def groups_of(cells: Sequence[CellRecord]) -> dict[str, list[CellRecord]]:
+    """Sort cells into comparison groups, in order: equal in all but the arm. The id is a hash of what is equal."""
+    groups: dict[str, list[CellRecord]] = {}
+    for cell in cells:
+        rest = json.dumps(cell.key.model_dump(mode="json", exclude={"arm"}), sort_keys=True)
+        groups.setdefault(hashlib.sha256(rest.encode()).hexdigest()[:12], []).append(cell)
+    return groups
+
+
+def changed_settings(cell: CellRecord, baseline: CellRecord | None) -> dict[str, tuple[Any, Any]]:
+    """Return the baseline's resolved settings that are different for this arm, as name to (baseline, this arm).
+
+    The drafter's own settings are left out: its kind, D and options, and whatever the baseline does not have at all.
+    """
+    if baseline is None or not cell.resolved:
+        return {}
+    own = _DRAFTER_SETTINGS | set(cell.key.arm.options)
+    before = {name: value for name, value in baseline.resolved.items() if name not in own}
+    return {name: (was, cell.resolved.get(name)) for name, was in before.items() if cell.resolved.get(name) != was}
+
+
+@dataclass
+class _Seen:
+    """What the summary needs of single turns, gathered while they stream by."""
+
+    failures: list[dict[str, str]] = field(default_factory=list)
+    divergences: list[Divergence] = field(default_factory=list)
+    last_stamp: dict[int, float] = field(default_factory=dict)
+
+    def watch(self, turns: Iterator[TurnRecord]) -> Iterator[TurnRecord]:
+        for turn in turns:
+            stamps = (turn.sent_s, turn.last_token_s, turn.done_s, self.last_stamp.get(turn.session))
+            known = [stamp for stamp in stamps if stamp is not None]
+            if known:
+                self.last_stamp[turn.session] = max(known)
+            if turn.status == "failed" and turn.phase == "measured":
+                self.failures.append(_failure(turn))
+            yield turn
+
+    def elapsed_s(self, manifest: RunManifest) -> float | None:
+        """Sum over sessions; one that was killed counts up to its last recorded turn, and pauses between do not."""
+        spans = [
+            self.last_stamp.get(index) if session.elapsed_s is None else session.elapsed_s
+            for index, session in enumerate(manifest.sessions)
+        ]
+        known = [span for span in spans if span is not None]
+        return sum(known) if known else None
+
+
+def _failure(turn: TurnRecord) -> dict[str, str]:
+    return {
+        "cell_id": turn.cell_id,
+        "question_id": turn.question_id,
+        "turn_index": str(turn.turn_index),
+        "repeat": str(turn.repeat),
+        "kind": turn.failure.kind if turn.failure else "unknown",
+        "message": turn.failure.message if turn.failure else "the record gives no reason",
+    }
+
+
+def _columns(run: RunReader, cell: CellRecord, seen: _Seen) -> CellColumns:
+    return CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Member:
+    """One cell of a comparison group with its turns."""
+
+    cell: CellRecord
+    columns: CellColumns
+    parts: dict[str, CellColumns] = field(default_factory=dict)
+
+    def of(self, part: str | None) -> CellColumns:
+        """Return the turns of one part, the same object each time; all of them for null."""
+        if part is None:
+            return self.columns
+        if part not in self.parts:
+            self.parts[part] = self.columns.of_label(part)
+        return self.parts[part]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Cells that differ in the arm alone, and the parts they are split into."""
+
+    id: str
+    members: list[_Member]
+    turns_per_pass: dict[str, int]
+    """Part (category) to the turns one pass over the suite gives it; 0 where the run does not tell."""
+
+    def reference(self, *, control: bool) -> _Member | None:
+        """Return the baseline, or its control; null where the plan has none or it was left out."""
+        for member in self.members:
+            arm = member.cell.key.arm
+            if arm.drafter == "none" and arm.control is control and member.cell.left_out is None:
+                return member
+        return None
+
+    def expected(self, member: _Member, part: str | None) -> int:
+        """Return the turns that a finished cell has in this part."""
+        per_pass = sum(self.turns_per_pass.values())
+        if part is None:
+            return member.cell.expected_turns
+        if per_pass == 0:
+            return len(member.of(part))
+        return round(member.cell.expected_turns * self.turns_per_pass[part] / per_pass)
+
+
+def _turns_per_pass(prompts: list[PromptRecord], members: list[_Member]) -> dict[str, int]:
+    """Return the group's parts: its categories, or `category/sub_category` where it has one category only."""
+    names = [
+        (prompt.category or UNCATEGORISED, _detail(prompt.category or UNCATEGORISED, prompt.sub_category))
+        for prompt in prompts
+    ]
+    if prompts:
+        several = len({category for category, _ in names}) > 1
+        return dict(sorted(Counter(category if several else detail for category, detail in names).items()))
+    categories = {name for member in members for name in member.columns.categories}
+    details = {name for member in members for name in member.columns.details}
+    return dict.fromkeys(sorted(categories if len(categories) > 1 else details), 0)
+
+
+def _detail(category: str, sub_category: str | None) -> str:
+    return category if sub_category is None else f"{category}/{sub_category}"
+
+
+def _of(member: _Member | None, part: str | None) -> CellColumns | None:
+    return None if member is None else member.of(part)
+
+
+def _summary(group: _Group, member: _Member, label: str, part: str | None) -> CellSummary:
+    cell, columns = member.cell, member.of(part)
+    key, arm = cell.key, cell.key.arm
+    baseline, control = group.reference(control=False), group.reference(control=True)
+    gpus = cell.resolved.get("gpus")
+    metrics = measure(
+        columns,
+        drafter=arm.drafter,
+        draft_length=arm.draft_length,
+        baseline=_of(baseline, part),
+        control=None if arm.control else _of(control, part),
+        concurrency=key.load.concurrency,
+        temperature=key.sampling.temperature,
+        gpus=gpus if isinstance(gpus, int) else None,
+    )
+    ok, failed, expected = int(columns.ok.sum()), int((~columns.ok).sum()), group.expected(member, part)
+    status, text = _status(cell, ok, failed, expected)
+    return CellSummary(
+        cell_id=cell.cell_id,
+        backend=key.backend,
+        engine=key.engine,
+        target=key.target,
+        drafter=arm.drafter,
+        draft_length=arm.draft_length,
+        control=arm.control,
+        arm=label,
+        group=group.id,
+        suite=key.suite,
+        category=part,
+        concurrency=key.load.concurrency,
+        status=status,
+        status_text=text,
+        turns_ok=ok,
+        turns_failed=failed,
+        turns_expected=expected,
+        truncated=int(columns.truncated.sum()),
+        metrics=_without_numbers(metrics, text) if status == "left out" else metrics,
+        changed=changed_settings(cell, None if baseline is None else baseline.cell),
+    )
+
+
+def _status(
+    cell: CellRecord, ok: int, failed: int, expected: int
+) -> tuple[Literal["complete", "partial", "left out"], str]:
+    if cell.left_out is not None:
+        return "left out", cell.left_out
+    done = ok + failed
+    ending = f", {failed} failed" if failed else ""
+    if done < expected:
+        return "partial", f"partial {done}/{expected}{ending}"
+    return "complete", f"{done} of {expected} turns{ending}"
+
+
+def _without_numbers(metrics: dict[str, MetricValue], reason: str) -> dict[str, MetricValue]:
+    nothing = {"value": None, "low": None, "high": None, "n": 0, "source": None, "note": None, "reason": reason}
+    return {name: metric.model_copy(update=nothing) for name, metric in metrics.items()}
