@@ -1,0 +1,206 @@
+"""The shipped texts are what they claim to be: frozen bytes, one schema, varied, and not copies of each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from itertools import combinations
+
+import pytest
+
+from draftmark.suites.prompt import Prompt
+
+SUITES = ("coding", "summarization")
+SHA256 = {
+    "coding.jsonl": "222a72fd4a0a11b8b19cbe45526ea37e1921090b3d741b7d647dd794b5346a1b",
+    "summarization.jsonl": "5685aadb6b1f45352f19aaa797ef39c43f86548be712ee344e89efa277fe41f2",
+    "corpus.md": "ada4ef9df059cad9fcaf498673494cbf5ec03216eee5f6f6495f922b5a2b3473",
+}
+KEYS = {"question_id", "category", "sub_category", "turns", "source", "difficulty"}
+MOST_SHARED = 0.30
+
+
+def raw(name: str) -> bytes:
+    return (files("draftmark.suites.builtin") / name).read_bytes()
+
+
+@cache
+def prompts(suite: str) -> tuple[Prompt, ...]:
+    lines = raw(f"{suite}.jsonl").decode("utf-8").removesuffix("\n").split("\n")
+    return tuple(Prompt.model_validate_json(line) for line in lines)
+
+
+def five_grams(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return set(zip(*(words[start:] for start in range(5)), strict=False))
+
+
+def shared(one: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
+    return len(one & other) / min(len(one), len(other))
+
+
+def document(prompt: Prompt) -> str:
+    found = re.findall(r"<document>\n(.*)\n</document>", prompt.turns[0], flags=re.DOTALL)
+    assert len(found) == 1, prompt.question_id
+    return str(found[0])
+
+
+def code_blocks(prompt: Prompt) -> list[tuple[str, str]]:
+    return re.findall(r"```(\w+)\n(.*?)```", prompt.turns[0], flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", SHA256)
+def test_the_bytes_are_the_pinned_ones(name: str) -> None:
+    assert hashlib.sha256(raw(name)).hexdigest() == SHA256[name], (
+        f"{name} changed: results on it no longer compare with earlier ones; pin the new hash only if that is meant"
+    )
+
+
+@pytest.mark.parametrize("name", SHA256)
+def test_text_is_plain_utf8_with_unix_line_ends(name: str) -> None:
+    text = raw(name).decode("utf-8")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+    if name.endswith(".jsonl"):
+        text = "\n".join(turn for prompt in prompts(name.removesuffix(".jsonl")) for turn in prompt.turns)
+    assert {char for char in text if unicodedata.category(char).startswith("C")} <= {"\n", "\t"}
+    assert "\ufffd" not in text
+    assert unicodedata.is_normalized("NFC", text)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_each_line_is_one_object_with_the_six_keys_and_no_other(suite: str) -> None:
+    body = raw(f"{suite}.jsonl").decode("utf-8")
+    assert body.endswith("}\n")
+
+    for line in body.removesuffix("\n").split("\n"):
+        pairs = json.loads(line, object_pairs_hook=list)
+        assert Counter(key for key, _ in pairs) == Counter(KEYS)
+        row = dict(pairs)
+        assert row["category"] == suite
+        assert row["source"] == "draftmark"
+        assert row["difficulty"] in {"easy", "medium", "hard"}
+        assert re.fullmatch(rf"{suite}-{row['sub_category']}-[0-9]{{3}}", row["question_id"])
+        assert all(turn.strip() == turn and turn for turn in row["turns"])
+
+
+def test_no_question_id_occurs_twice() -> None:
+    counts = Counter(prompt.question_id for suite in SUITES for prompt in prompts(suite))
+
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_coding_covers_its_four_kinds_of_task() -> None:
+    kinds = Counter(prompt.sub_category for prompt in prompts("coding"))
+
+    assert set(kinds) == {"write", "complete", "explain", "edit"}
+    assert kinds["write"] >= 7
+    assert kinds["complete"] >= 6
+    assert kinds["explain"] >= 6
+    assert kinds["edit"] >= 8
+    assert kinds.total() >= 28
+
+
+def test_coding_is_in_many_languages() -> None:
+    languages = Counter(language for prompt in prompts("coding") for language, _ in code_blocks(prompt))
+
+    assert set(languages) == {"python", "javascript", "typescript", "go", "rust", "java", "c", "sql", "bash"}
+    assert min(languages.values()) >= 2
+
+
+def test_edit_prompts_are_mostly_the_code_to_be_given_back() -> None:
+    for prompt in prompts("coding"):
+        if prompt.sub_category != "edit":
+            continue
+        ((_, code),) = code_blocks(prompt)
+        assert 20 <= len(code.splitlines()) <= 80, prompt.question_id
+        assert len(code) > 0.7 * len(prompt.turns[0]), prompt.question_id
+
+
+def test_complete_and_explain_prompts_give_code() -> None:
+    for prompt in prompts("coding"):
+        if prompt.sub_category in {"complete", "explain"}:
+            assert len(code_blocks(prompt)) == 1, prompt.question_id
+
+
+@pytest.mark.parametrize(("suite", "least"), [("coding", 5), ("summarization", 3)])
+def test_some_prompts_have_several_turns_and_none_more_than_three(suite: str, least: int) -> None:
+    lengths = Counter(len(prompt.turns) for prompt in prompts(suite))
+
+    assert set(lengths) <= {1, 2, 3}
+    assert lengths[2] + lengths[3] >= least
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_difficulty_is_there(suite: str) -> None:
+    assert {prompt.difficulty for prompt in prompts(suite)} == {"easy", "medium", "hard"}
+
+
+def test_summarization_has_three_documents_of_each_register() -> None:
+    registers = Counter(prompt.sub_category for prompt in prompts("summarization"))
+
+    assert registers.total() >= 26
+    assert len(registers) >= 6
+    assert min(registers.values()) >= 3
+
+
+def test_documents_have_200_to_1500_words_and_spread_over_that_range() -> None:
+    lengths = [len(document(prompt).split()) for prompt in prompts("summarization")]
+
+    assert min(lengths) >= 200
+    assert max(lengths) <= 1500
+    assert sum(length <= 350 for length in lengths) >= 6
+    assert sum(350 < length < 800 for length in lengths) >= 12
+    assert sum(length >= 800 for length in lengths) >= 4
+
+
+def test_the_task_stands_before_some_documents_and_after_others() -> None:
+    first = sum(not prompt.turns[0].startswith("<document>") for prompt in prompts("summarization"))
+    last = sum(not prompt.turns[0].endswith("</document>") for prompt in prompts("summarization"))
+
+    assert first >= 10
+    assert last >= 10
+    assert first + last == len(prompts("summarization"))
+
+
+def test_overlap_is_the_share_of_the_smaller_set() -> None:
+    one = five_grams("One, two three four five six")
+    assert one == {("one", "two", "three", "four", "five"), ("two", "three", "four", "five", "six")}
+    assert shared(one, one) == 1.0
+    assert shared(one, five_grams("zero one two three four five")) == 0.5
+    assert shared(one, five_grams("six five four three two one")) == 0.0
+
+
+def test_no_two_prompts_share_more_than_three_tenths_of_their_five_grams() -> None:
+    grams = {p.question_id: five_grams("\n".join(p.turns)) for suite in SUITES for p in prompts(suite)}
+
+    alike = [(a, b) for a, b in combinations(grams, 2) if shared(grams[a], grams[b]) > MOST_SHARED]
+
+    assert alike == []
+
+
+def test_no_prompt_repeats_the_corpus() -> None:
+    corpus = five_grams(raw("corpus.md").decode("utf-8"))
+
+    for suite in SUITES:
+        for prompt in prompts(suite):
+            assert shared(five_grams("\n".join(prompt.turns)), corpus) < 0.02, prompt.question_id
+
+
+def test_the_corpus_is_long_in_many_sections_and_does_not_repeat_itself() -> None:
+    text = raw("corpus.md").decode("utf-8")
+    titles = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    sections = re.split(r"^## .+\n", text, flags=re.MULTILINE)
+    words = re.findall(r"\w+", text.lower())
+
+    assert sections[0] == ""
+    assert len(set(titles)) == len(titles) >= 20
+    assert min(len(section.split()) for section in sections[1:]) >= 300
+    assert len(text.split()) >= 9000
+    assert len(five_grams(text)) > 0.999 * (len(words) - 4)
