@@ -1,0 +1,107 @@
+"""What one chart is, and the pieces that all charts share: escaped names, hover texts, whiskers, marks."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from draftmark.dashboards.wording import (
+    interval,
+    is_rough,
+    listed,
+    number,
+    provenance,
+    shortened,
+    unit_on_screen,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import plotly.graph_objects as go
+
+    from draftmark.dashboards.groups import Group
+    from draftmark.dashboards.palette import Look
+    from draftmark.results.summary import CellSummary, MetricValue
+
+_LABEL = 24
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: a plotly figure as plain JSON values, or `missing`, the sentence that stands in its place."""
+
+    title: str
+    alt: str
+    figure: dict[str, Any] | None
+    missing: str | None = None
+    note: str | None = None
+
+
+def drawn(group: Group, alt: str, figure: go.Figure, note: str | None = None) -> Chart:
+    """Return a group's figure as a chart."""
+    return Chart(group.label, f"{alt}, {group.label}", figure.to_plotly_json(), note=note)
+
+
+def absent(group: Group, alt: str, metrics: Iterable[MetricValue]) -> Chart:
+    """Return the chart of a group that has no number to draw, with the reasons its metrics give."""
+    reasons = list(dict.fromkeys(metric.reason or "no reason given" for metric in metrics if metric.value is None))
+    sentence = f"not measured: {listed(reasons)}" if reasons else "not measured: no such arm was run"
+    return Chart(group.label, f"{alt}, {group.label}", None, missing=sentence)
+
+
+def escaped(name: object) -> str:
+    """Escape a name for plotly, which reads a subset of HTML in its texts."""
+    return html.escape(str(name), quote=False)
+
+
+def label(name: str) -> str:
+    """Return a name short enough for an axis, escaped."""
+    return escaped(shortened(name, _LABEL))
+
+
+def hover(cell: CellSummary, *names: str) -> str:
+    """Write what a point tells on hover: the arm, its category, and each metric with interval and provenance."""
+    lines = [f"<b>{escaped(cell.arm)}</b>" + (f" · {escaped(cell.category)}" if cell.category else "")]
+    for name in names:
+        metric = value_of(cell, name)
+        if metric.value is None:
+            lines.append(f"{escaped(name)}: not measured, {escaped(metric.reason or 'no reason given')}")
+            continue
+        shown = f"{number(metric.value, metric.unit)} {unit_on_screen(metric.unit)} {interval(metric) or ''}"
+        lines.append(f"{escaped(name)}: {' '.join(shown.split())} · {escaped(provenance(metric))}")
+    return "<br>".join(lines)
+
+
+def whiskers(metrics: Sequence[MetricValue], color: str) -> dict[str, Any]:
+    """Return plotly's error bars for 95% intervals; a value without an interval has none."""
+    above = [None if m.high is None or m.value is None else m.high - m.value for m in metrics]
+    below = [None if m.low is None or m.value is None else m.value - m.low for m in metrics]
+    return {
+        "type": "data",
+        "array": above,
+        "arrayminus": below,
+        "color": color,
+        "thickness": 1.6,
+        "width": 4,
+        "visible": any(bar is not None for bar in above),
+    }
+
+
+def mark(look: Look, metric: MetricValue) -> str:
+    """Return the arm's mark, hollow where the interval is rough or missing."""
+    return f"{look.mark}-open" if is_rough(metric) or metric.high is None else look.mark
+
+
+def rule(x: float) -> dict[str, Any]:
+    """Return a dotted vertical line across the chart."""
+    line = {"color": "var(--muted)", "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+
+
+def at_row_end(row: int, text: str) -> dict[str, Any]:
+    """Return the text beside a row, right of the chart."""
+    place = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 6, "y": row}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 12, "color": "var(--ink)"}}

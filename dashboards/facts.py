@@ -1,0 +1,125 @@
+"""What the run was: machine, software, models, suites, settings and plan, as labelled texts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from draftmark.results.records import Environment, ModelIdentity, RunManifest, SuiteIdentity
+    from draftmark.results.summary import RunSummary
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A titled list of labelled texts."""
+
+    title: str
+    pairs: Pairs
+
+
+def headline_facts(summary: RunSummary) -> list[str]:
+    """Say in a few words each what was run: target, backends, when, for how long, and whether it is finished."""
+    manifest = summary.manifest
+    backends = dict.fromkeys(cell.backend for cell in summary.cells)
+    facts = [manifest.target.name, *(f"{backend} engine" for backend in backends)]
+    if manifest.sessions:
+        environment = manifest.sessions[-1].environment
+        facts.append(", ".join(dict.fromkeys(environment.gpus)) or environment.cpu or environment.platform)
+        facts.append(manifest.sessions[0].started_at)
+    if summary.elapsed_s is not None:
+        facts.append(duration(summary.elapsed_s))
+    if manifest.status != "complete":
+        facts.append(f"run {manifest.status}")
+    return facts
+
+
+def duration(seconds: float) -> str:
+    """Write a duration as hours, minutes and seconds, leading zeros left out."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def blocks(summary: RunSummary) -> list[Block]:
+    """Return the environment part of the page, session by session, then models, suites and cells."""
+    manifest = summary.manifest
+    found = [Block("Run", _run(manifest))]
+    for index, session in enumerate(manifest.sessions):
+        title = "Machine and software" if len(manifest.sessions) == 1 else f"Session {index + 1}"
+        ended = session.ended_at or "not recorded"
+        took = "not measured" if session.elapsed_s is None else duration(session.elapsed_s)
+        times = (("started", session.started_at), ("ended", ended), ("took", took))
+        warm = (("warm-up turns per arm", str(session.warmup_turns)),)
+        found.append(Block(title, times + warm + _environment(session.environment)))
+    found += [Block("Target", _model(manifest.target))]
+    found += [Block("Draft model", _model(model)) for model in manifest.models]
+    found += [Block(f"Suite {suite.name}", _suite(suite)) for suite in manifest.suites]
+    return found
+
+
+def _run(manifest: RunManifest) -> Pairs:
+    return (
+        ("run", manifest.run_id),
+        ("status", manifest.status),
+        ("plan hash", manifest.plan_hash),
+        ("record version", str(manifest.schema_version)),
+    )
+
+
+def _environment(environment: Environment) -> Pairs:
+    memory = environment.memory_bytes
+    pairs = [
+        ("Draftmark", environment.draftmark),
+        ("commit", environment.commit or "none: not a checkout"),
+        ("Python", environment.python),
+        ("platform", environment.platform),
+        ("processor", environment.cpu or "unknown"),
+        ("cores", str(environment.cores)),
+        ("memory", "unknown" if memory is None else f"{memory / 2**30:.1f} GiB"),
+        ("GPUs", ", ".join(environment.gpus) or "none"),
+    ]
+    return tuple(pairs) + tuple(environment.packages.items()) + tuple(environment.variables.items())
+
+
+def _model(model: ModelIdentity) -> Pairs:
+    pairs = [("name", model.name)]
+    if model.revision:
+        pairs.append(("revision", model.revision))
+    if model.parameters is not None:
+        pairs.append(("parameters", f"{model.parameters:,}"))
+    if model.vocabulary is not None:
+        pairs.append(("vocabulary", f"{model.vocabulary:,}"))
+    return tuple(pairs) + tuple((name, f"sha256 {digest}") for name, digest in model.files.items())
+
+
+def _suite(suite: SuiteIdentity) -> Pairs:
+    return (
+        ("prompts", f"{suite.prompts:,} conversations, {suite.turns:,} turns"),
+        ("selection", suite.selection),
+        ("licence", suite.licence or "not stated"),
+        ("source", suite.source or "not stated"),
+        ("sha256", suite.hash),
+    )
+
+
+def resolved_settings(manifest: RunManifest) -> list[Block]:
+    """Return each cell's settings as the engine resolved them."""
+    return [
+        Block(
+            f"{record.key.arm.label} on {record.key.suite}",
+            tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in record.resolved.items()),
+        )
+        for record in manifest.cells
+        if record.resolved
+    ]
+
+
+def plan_text(manifest: RunManifest) -> str:
+    """Return the plan as JSON, which is YAML as well: saved to a file, `draftmark run` takes it."""
+    return json.dumps(manifest.plan, indent=2, ensure_ascii=False)

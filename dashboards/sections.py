@@ -1,0 +1,89 @@
+"""The charts of the page in reading order, each with the sentence that says how to read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from draftmark.dashboards.acceptance_figures import acceptance_by_position, length_against_d, length_against_speedup
+from draftmark.dashboards.figures import speedup_by_arm, speedup_by_category, speedup_reach, step_time
+from draftmark.dashboards.groups import groups_of
+from draftmark.dashboards.palette import Look, looks
+
+if TYPE_CHECKING:
+    from draftmark.dashboards.chart import Chart
+    from draftmark.results.summary import RunSummary
+
+
+@dataclass(frozen=True)
+class Section:
+    """One heading with a chart per comparison group and the keys to its colours, marks and lines."""
+
+    id: str
+    title: str
+    reading: str
+    charts: tuple[Chart, ...]
+    keys: tuple[tuple[str, Look], ...] = ()
+    """Keys of arms or drafters; empty where the chart's rows name them."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """Keys of the parts of a step: name and pattern class."""
+
+
+def sections(summary: RunSummary) -> list[Section]:
+    """Return the page's chart sections for a run."""
+    groups = [group for group in groups_of(summary) if group.overall]
+    style = looks(cell for group in groups for cell in (*group.overall, *group.parts))
+    reach = speedup_reach(groups)
+    ran = [cell for group in groups for cell in group.arms if cell.status != "left out"]
+    arms = tuple({cell.arm: style[cell.arm] for cell in ran}.items())
+    drafters = tuple({cell.drafter: replace(style[cell.arm], line="solid") for cell in ran}.items())
+    found = [
+        Section(
+            "speedup",
+            "Speed-up",
+            "Time per token without speculation over that with it, measured prompt by prompt. An arm whose 95% "
+            "interval crosses 1 has not been shown to help or to harm; hollow marks are rough or have no interval.",
+            tuple(speedup_by_arm(group, style, reach) for group in groups),
+        ),
+        Section(
+            "length-speedup",
+            "Acceptance length is not speed-up",
+            "Lines are AL / (1 + O), the speed-up that an acceptance length buys when drafting and dearer verification "
+            "cost O plain steps. Far right and low: accepts much, and pays for it. Small marks are categories.",
+            tuple(length_against_speedup(group, style) for group in groups),
+            drafters,
+        ),
+        Section(
+            "step-time",
+            "Where a step's time goes",
+            "Mean decode step of each arm. Compare the verifying part with that of no speculation: the difference is "
+            "what D + 1 tokens instead of one cost the target. The number beside a bar is ms per token delivered.",
+            tuple(step_time(group) for group in groups),
+            parts=(("drafting", "draft"), ("verifying", "verify"), ("other", "other")),
+        ),
+        Section(
+            "length-d",
+            "Acceptance length against D",
+            "The dashed line is AL = D + 1, where every draft is accepted. Where a curve is flat, a smaller D loses "
+            "nothing.",
+            tuple(length_against_d(group, style) for group in groups),
+            drafters,
+        ),
+        Section(
+            "positions",
+            "Acceptance by position",
+            "Of the steps that got as far as position k of the draft and proposed it, the share that had it accepted. "
+            "Positions never proposed are gaps.",
+            tuple(acceptance_by_position(group, style) for group in groups),
+            arms,
+        ),
+    ]
+    if any(len(group.categories) > 1 for group in groups):
+        by_category = Section(
+            "categories",
+            "Speed-up by category",
+            "As above, for each kind of prompt. Fewer conversations stand behind each number, so intervals are wider.",
+            tuple(speedup_by_category(group, style, reach) for group in groups),
+        )
+        found.insert(1, by_category)
+    return found
