@@ -1,7 +1,7 @@
 """Draftmark: benchmarks of speculative decoding that can be trusted, and say how they were got.
 
-`draftmark.load("runs/x")` opens a run: `.frame()` gives its numbers as a pandas frame, `.turns()` and `.steps()` the raw
-records, `.summary()` everything with reasons and lamps. Importing the package itself loads nothing else.
+`draftmark.load("runs/x")` opens a run: `.frame()` gives its numbers as a pandas frame, `.turns()` and `.steps()` the
+raw records, `.summary()` everything with reasons and lamps. Importing the package itself loads nothing else.
 """
 
 from __future__ import annotations

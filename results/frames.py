@@ -30,7 +30,7 @@ CELL_COLUMNS = (
 METRIC_COLUMNS = ("metric", "value", "low", "high", "n", "unit", "source", "reason", "note")
 _KEY = ("cell_id", "question_id", "turn_index", "repeat")
 TURN_COLUMNS = {
-    **dict.fromkeys(_KEY, ""),
+    **dict.fromkeys(_KEY, "object"),
     **dict.fromkeys(("turn_index", "repeat", "launch", "session", "order"), "int64"),
     **dict.fromkeys(("category", "sub_category", "status", "finish_reason", "output_text", "prompt_hash"), "object"),
     **dict.fromkeys(("prompt_tokens", "output_tokens"), "Int64"),
@@ -149,5 +149,4 @@ def _steps(steps: StepColumns) -> Iterator[dict[str, Any]]:
 def _frame(rows: Iterable[dict[str, Any]], types: dict[str, str]) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.DataFrame(list(rows), columns=list(types))
-    return frame.astype({name: kind or "object" for name, kind in types.items()})
+    return pd.DataFrame(list(rows), columns=list(types)).astype(types)

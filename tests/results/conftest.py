@@ -14,6 +14,7 @@ from draftmark.results.records import (
     ModelIdentity,
     RunManifest,
     Session,
+    StepColumns,
     SuiteIdentity,
     TurnRecord,
 )
@@ -29,8 +30,8 @@ ENVIRONMENT = Environment(
 @pytest.fixture
 def make_cell() -> Callable[..., CellRecord]:
     def build(cell_id: str = "none", arm: Arm | None = None, **changes: Any) -> CellRecord:
-        key_names = set(CellKey.model_fields)
-        key = {"backend": "reference", "target": "tiny", "suite": "coding", "suite_hash": "5" * 64}
+        key_names = CellKey.model_fields.keys()
+        key: dict[str, Any] = {"backend": "reference", "target": "tiny", "suite": "coding", "suite_hash": "5" * 64}
         key |= {name: value for name, value in changes.items() if name in key_names}
         rest = {name: value for name, value in changes.items() if name not in key_names}
         arm = arm or Arm(drafter="none", draft_length=0)
@@ -53,6 +54,20 @@ def make_manifest(make_cell: Callable[..., CellRecord]) -> Callable[..., RunMani
             "sessions": [Session(started_at="2026-11-29T21:04:07Z", environment=ENVIRONMENT)],
         }
         return RunManifest(**(fields | changes))
+
+    return build
+
+
+@pytest.fixture
+def make_steps() -> Callable[..., StepColumns]:
+    """Steps from (drafted, accepted) pairs; each delivers its accepted drafts plus one, the last `cut` fewer."""
+
+    def build(*pairs: tuple[int, int], cut: int = 0, **times: Any) -> StepColumns:
+        delivered = [accepted + 1 for _, accepted in pairs]
+        if delivered:
+            delivered[-1] -= cut
+        drafted, accepted = [list(column) for column in zip(*pairs, strict=True)] or [[], []]
+        return StepColumns(drafted=drafted, accepted=accepted, delivered=delivered, **times)
 
     return build
 

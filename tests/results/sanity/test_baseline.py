@@ -1,0 +1,125 @@
+"""The lamp "baseline sane": it is there, speculates not, repeats itself, and does not drift."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from draftmark.results.columns import CellColumns
+from draftmark.results.records import Arm
+from draftmark.results.sanity.baseline import OK, baseline_drift, check_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from draftmark.results.records import StepColumns, TurnRecord
+    from draftmark.results.sanity import CheckedCell
+    from draftmark.results.summary import MetricValue
+
+    MakeChecked = Callable[..., CheckedCell]
+    Group = Callable[..., list[CheckedCell]]
+    MakeTurn = Callable[..., TurnRecord]
+    MakeMetric = Callable[..., MetricValue]
+
+CONTROL = Arm(drafter="none", draft_length=0, control=True)
+NGRAM = Arm(drafter="ngram", draft_length=3)
+
+
+@pytest.fixture
+def group(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[CheckedCell]]:
+    def build(speedup: MetricValue | None) -> list[CheckedCell]:
+        metrics = {} if speedup is None else {"speedup": speedup}
+        return [
+            make_checked([make_turn("p1", "base")]),
+            make_checked([make_turn("p1", "again")], CONTROL, metrics=metrics),
+            make_checked([make_turn("p1", "ngram")], NGRAM),
+        ]
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("ratio", "level", "text"),
+    [
+        ((1.01, 0.98, 1.04), "ok", OK),
+        ((1.015, 1.01, 1.02), "note", "1.015 times as fast as the first (1.010 to 1.020): more than chance, but too"),
+        ((0.90, 0.85, 0.95), "warning", "0.900 times as fast as the first (0.850 to 0.950): something besides"),
+        ((1.04, None, None), "note", "differ by 4.0%, and too few conversations"),
+        ((1.25, None, None), "warning", "differ by 25.0%, and too few conversations"),
+        ((None, None, None), "note", "could not be compared: why"),
+    ],
+)
+def test_the_baseline_is_held_against_its_second_run(
+    group: Group, make_metric: MakeMetric, ratio: tuple[float | None, ...], level: str, text: str
+) -> None:
+    (flag,) = check_baseline(group(make_metric(*ratio)))
+    assert (flag.name, flag.level, flag.cells) == ("baseline", level, ["again"])
+    assert text in flag.text
+
+
+def test_a_baseline_that_ran_once_is_noted(group: Group) -> None:
+    base, _, ngram = group(None)
+    (flag,) = check_baseline([base, ngram])
+    assert (flag.level, flag.cells) == ("note", ["base"])
+    assert "ran once only" in flag.text
+
+
+def test_without_a_baseline_there_is_no_speed_up(group: Group) -> None:
+    _, _, ngram = group(None)
+    (flag,) = check_baseline([ngram])
+    assert (flag.level, flag.cells) == ("warning", ["ngram"])
+    assert "nothing to compare with" in flag.text
+
+
+def test_a_baseline_that_only_failed_is_none(group: Group, make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    _, _, ngram = group(None)
+    (flag,) = check_baseline([make_checked([make_turn("p1", "base", status="failed")]), ngram])
+    assert flag.level == "warning"
+
+
+def test_nothing_is_said_of_a_group_without_answers(make_checked: MakeChecked) -> None:
+    assert list(check_baseline([make_checked([]), make_checked([], NGRAM)])) == []
+
+
+def test_a_baseline_that_drafts_is_none(
+    make_checked: MakeChecked, make_turn: MakeTurn, make_steps: Callable[..., StepColumns]
+) -> None:
+    cell = make_checked([make_turn(steps=make_steps((3, 0), (0, 0)))])
+    assert [flag.level for flag in check_baseline([cell])] == ["fault", "note"]
+
+
+def answered(make_turn: MakeTurn, seconds_per_token: dict[int, list[float]]) -> CellColumns:
+    """Turns of five tokens each: per repeat, the time per token of questions q0, q1, ..."""
+    return CellColumns.from_turns(
+        make_turn(f"q{n}", repeat=repeat, output_tokens=5, first_token_s=10.0, last_token_s=10.0 + 4 * each)
+        for repeat, times in seconds_per_token.items()
+        for n, each in enumerate(times)
+    )
+
+
+def test_drift_is_the_last_repeat_over_the_first(make_turn: MakeTurn) -> None:
+    columns = answered(make_turn, {0: [0.1, 0.2, 0.1], 1: [9.0, 9.0, 9.0], 2: [0.1, 0.3, 0.2]})
+    assert baseline_drift(columns) == pytest.approx(0.6 / 0.4)
+
+
+def test_drift_compares_the_same_prompts_only(make_turn: MakeTurn) -> None:
+    columns = answered(make_turn, {0: [0.1, 0.1, 0.1, 5.0], 1: [0.2, 0.2, 0.2]})
+    assert baseline_drift(columns) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("times", [{0: [0.1, 0.1, 0.1]}, {0: [0.1, 0.1], 1: [0.2, 0.2]}, {}])
+def test_drift_needs_three_prompts_answered_twice(make_turn: MakeTurn, times: dict[int, list[float]]) -> None:
+    assert baseline_drift(answered(make_turn, times)) is None
+
+
+def test_a_drifting_baseline_is_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    def turns(factor: float) -> list[TurnRecord]:
+        return [
+            make_turn(f"q{n}", repeat=repeat, output_tokens=2, first_token_s=0.0, last_token_s=0.1 * slow)
+            for repeat, slow in enumerate((1.0, factor))
+            for n in range(3)
+        ]
+
+    assert [flag.level for flag in check_baseline([make_checked(turns(1.2))])] == ["warning", "note"]
+    assert [flag.level for flag in check_baseline([make_checked(turns(1.05))])] == ["note"]
