@@ -1,0 +1,135 @@
+"""`draftmark suites`: list workload suites, and show what one holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import typer
+
+from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
+
+if TYPE_CHECKING:
+    from draftmark.suites.prompt import Suite, SuiteSpec
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.command("list")
+def list_suites() -> None:
+    """List the suites that a plan can name, with the entry that names each."""
+    from rich.table import Table
+
+    from draftmark.suites.registry import SUITES
+
+    table = Table()
+    for name in ("suite", "entry in a plan", "what it is"):
+        table.add_column(name)
+    for name in builtin_names():
+        about = {"coding": "write, complete, explain, edit code", "summarization": "documents of 200 to 1,500 words"}
+        words = about.get(name, "prompts of an exact token count, built for the target")
+        table.add_row(name, f"{{kind: builtin, name: {name}}}", words)
+    for kind in SUITES.names():
+        if kind != "builtin":
+            table.add_row(cell_text(kind), cell_text(f"{{kind: {kind}}}"), cell_text(_about(kind)))
+    emit_rich(table)
+
+
+@app.command("show")
+def show_suite(
+    name: str = typer.Argument(..., help="A suite of `suites list`, or a .jsonl file."),
+    limit: int | None = typer.Option(None, min=1, help="Show the stratified subset that a plan with this limit takes."),
+    target: str | None = typer.Option(None, help="Model whose tokenizer an exact-length suite is built for."),
+) -> None:
+    """Show what a suite holds: categories, prompts, licence, and the hash that tells two versions apart."""
+    suite = find_suite(name, limit).load(_renderer(target))
+    emit("\n".join(facts(suite)))
+    _show_prompts(suite)
+
+
+def builtin_names() -> list[str]:
+    """Return the names of the suites that ship with Draftmark."""
+    from draftmark.suites.builtin.spec import BuiltinName
+
+    return list(get_args(BuiltinName))
+
+
+def find_suite(name: str, limit: int | None) -> SuiteSpec:
+    """Return the entry for a built-in name, a kind of suite, or a file; raise `SuiteError` for anything else."""
+    import difflib
+
+    from pydantic import ValidationError
+
+    from draftmark.suites.prompt import SuiteError
+    from draftmark.suites.registry import SUITES
+
+    entry: dict[str, Any] = {"limit": limit}
+    if name in builtin_names():
+        kind, entry["name"] = "builtin", name
+    elif name in SUITES.names():
+        kind = name
+    elif name.endswith(".jsonl") or Path(name).is_file():
+        kind, entry["path"] = "jsonl", name
+    else:
+        known = [*builtin_names(), *(kind for kind in SUITES.names() if kind not in {"builtin", "jsonl"})]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}, or a .jsonl file"
+        raise SuiteError(f"there is no suite {name!r}; {hint}")
+    try:
+        return SUITES.resolve(kind).model_validate({"kind": kind, **entry})
+    except ValidationError as fault:
+        needed = ", ".join(".".join(map(str, error["loc"])) for error in fault.errors())
+        raise SuiteError(
+            f"suite kind {kind!r} needs more than its name ({needed}); write a plan that uses it"
+        ) from fault
+
+
+def facts(suite: Suite) -> list[str]:
+    """Return a suite's facts as harmless lines."""
+    lines = [
+        f"{suite.name}: {len(suite.prompts)} prompts, {suite.turns} turns ({suite.selection})",
+        f"licence: {suite.licence or 'not stated'}; source: {suite.source or 'not stated'}",
+        f"hash: {suite.hash}",
+    ]
+    return [harmless(line) for line in lines]
+
+
+def _show_prompts(suite: Suite) -> None:
+    from rich.table import Table
+
+    counts = Counter((prompt.category or "uncategorised", prompt.sub_category or "") for prompt in suite.prompts)
+    strata = Table("category", "sub-category", "prompts")
+    for (category, sub_category), count in counts.items():
+        strata.add_row(cell_text(category), cell_text(sub_category), str(count))
+    prompts = Table("question_id", "turns", "characters", "begins")
+    for prompt in suite.prompts:
+        characters = sum(map(len, prompt.turns))
+        prompts.add_row(
+            cell_text(prompt.question_id),
+            str(len(prompt.turns)),
+            f"{characters:,}",
+            cell_text(prompt.turns[0], limit=60),
+        )
+    emit_rich(strata, prompts)
+
+
+def _renderer(target: str | None) -> Any:
+    if target is None:
+        return None
+    from draftmark.backends.models import locate
+    from draftmark.suites.rendering import Renderer
+
+    path, options = locate(target).pretrained()
+    return Renderer.load(path, **options)
+
+
+def _about(kind: str) -> str:
+    """Return the first line of what a kind says of itself; a kind that does not import says so instead."""
+    from draftmark.results.errors import DraftmarkError
+    from draftmark.suites.registry import SUITES
+
+    try:
+        return (SUITES.resolve(kind).__doc__ or "").strip().split("\n")[0]
+    except DraftmarkError as fault:
+        return str(fault)

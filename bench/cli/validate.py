@@ -1,0 +1,81 @@
+"""`draftmark validate`: check a plan and say what it would run; nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
+
+if TYPE_CHECKING:
+    from draftmark.bench.prepared import Prepared
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def validate(
+    plan: Path = typer.Argument(..., help="The plan file."),
+    like: Path | None = typer.Option(None, help="An earlier run of the same arms, to estimate the time by."),
+) -> None:
+    """Check a plan and say what it would run; nothing is run.
+
+    The plan file, its suites, the target's tokenizer and what each arm needs are looked at, in that order, and all that
+    is wrong is named. Exits with 2 then.
+    """
+    from draftmark.bench.prepared import prepare
+
+    prepared = prepare(plan)
+    _show_cells(prepared)
+    emit("\n".join(summary_lines(prepared)))
+    if like is not None:
+        emit(_estimate(prepared, like))
+    emit("The plan is fine; nothing was run.")
+
+
+def summary_lines(prepared: Prepared) -> list[str]:
+    """Return in words how much work a plan is."""
+    plan = prepared.plan
+    running = sum(len(group.running) for group in prepared.groups)
+    left_out = [item for arms in prepared.arms for item in arms if item.left_out is not None]
+    requests = prepared.measured_turns
+    lines = [
+        f"plan {harmless(plan.name)}: {running} cells, {requests} requests and {prepared.warmup_turns} for warm-up, "
+        f"at most {(requests + prepared.warmup_turns) * plan.sampling.max_tokens:,} output tokens"
+    ]
+    lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
+    return lines
+
+
+def _show_cells(prepared: Prepared) -> None:
+    from rich.table import Table
+
+    from draftmark.results.arm_labels import arm_labels
+
+    table = Table()
+    for name in ("backend", "suite", "prompts", "turns", "repeats", "arms"):
+        table.add_column(name, justify="right" if name in {"prompts", "turns", "repeats"} else "left")
+    for group in prepared.groups:
+        labels = arm_labels(cell.key.arm for cell in group.running)
+        table.add_row(
+            cell_text(group.backend.kind),
+            cell_text(group.suite.name),
+            str(len(group.suite.prompts)),
+            str(group.suite.turns),
+            str(prepared.plan.repeats),
+            cell_text(", ".join(labels)),
+        )
+    emit_rich(table)
+
+
+def _estimate(prepared: Prepared, like: Path) -> str:
+    from draftmark.bench.forecast import from_earlier, in_words
+    from draftmark.results.store import RunStore
+
+    cells = [cell for group in prepared.groups for cell in group.running]
+    seconds, basis = from_earlier(cells, RunStore.read(like))
+    if seconds is None:
+        return f"No honest estimate of the time: {harmless(basis)}."
+    return f"About {in_words(seconds)} of measuring, {harmless(basis)}."

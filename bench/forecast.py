@@ -1,0 +1,93 @@
+"""How long the rest will take, from turns that were measured; null before there is anything to go by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from draftmark.results.errors import DraftmarkError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from draftmark.results.records import CellKey, CellRecord, Observation
+    from draftmark.results.store import RunStore
+
+
+class Pace:
+    """Seconds per turn so far, by cell."""
+
+    def __init__(self) -> None:
+        self._seconds: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+
+    def add(self, cell_id: str, seconds: float) -> None:
+        """Count one measured turn."""
+        total = self._seconds[cell_id]
+        total[0] += seconds
+        total[1] += 1
+
+    def left(self, remaining: Mapping[str, int]) -> float | None:
+        """Return about how many seconds the remaining turns of each cell take.
+
+        A cell without a turn yet is taken to be as slow as the mean of all turns so far; null without any.
+        """
+        seconds, turns = (
+            (sum(values) for values in zip(*self._seconds.values(), strict=True)) if self._seconds else (0, 0)
+        )
+        if not turns:
+            return None
+        return sum(count * self._mean(cell_id, seconds / turns) for cell_id, count in remaining.items())
+
+    def _mean(self, cell_id: str, otherwise: float) -> float:
+        if cell_id not in self._seconds:
+            return otherwise
+        seconds, turns = self._seconds[cell_id]
+        return seconds / turns
+
+
+def duration(observation: Observation) -> float | None:
+    """Return the seconds from sending a turn to its end; null where the engine gave no such stamps."""
+    end = observation.done_s if observation.done_s is not None else observation.last_token_s
+    return None if end is None or observation.sent_s is None else end - observation.sent_s
+
+
+def from_earlier(cells: Iterable[CellRecord], earlier: RunStore) -> tuple[float | None, str]:
+    """Return the seconds that cells take by an earlier run of the same arms, and in words what that rests on.
+
+    A cell goes by the earlier cell that is equal but for the selection of prompts and the seed. Null where one is
+    missing, with the sentence saying which: a guess from other arms would be no estimate.
+    """
+    means = {_kin(cell.key): _mean_duration(earlier, cell) for cell in earlier.manifest.cells if cell.left_out is None}
+    total = 0.0
+    for cell in cells:
+        mean = means.get(_kin(cell.key))
+        if mean is None:
+            return (
+                None,
+                f"that run has no finished turn of {cell.key.arm.label} on {cell.key.suite} with these settings",
+            )
+        total += mean * cell.expected_turns
+    cpu = earlier.manifest.sessions[-1].environment.cpu if earlier.manifest.sessions else None
+    return total, f"by the turns of {earlier.path.name}" + (f", measured on {cpu}" if cpu else "")
+
+
+def _kin(key: CellKey) -> str:
+    alike = {"suite_hash": "-", "sampling": key.sampling.model_copy(update={"seed": 0})}
+    return key.model_copy(update=alike).model_dump_json()
+
+
+def _mean_duration(store: RunStore, cell: CellRecord) -> float | None:
+    try:
+        found = [duration(turn) for turn in store.turns(cell.cell_id) if turn.status == "ok"]
+    except DraftmarkError:
+        return None
+    seconds = [value for value in found if value is not None]
+    return sum(seconds) / len(seconds) if seconds else None
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration as people say it: 40 s, 3 min, 1 h 20 min."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

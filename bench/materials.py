@@ -1,0 +1,102 @@
+"""What a run needs besides its plan: the target's renderer, loaded suites, first prompts, and which weights answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from draftmark.bench.conversation import messages, text_hash
+from draftmark.results.records import PromptRecord, SuiteIdentity
+from draftmark.suites.prompt import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from draftmark.bench.conversation import ConversationRenderer
+    from draftmark.bench.plan import Plan
+    from draftmark.results.records import ModelIdentity
+    from draftmark.suites.prompt import Suite
+
+FirstPrompts = dict[tuple[str, str], tuple[int, ...]]
+"""(suite, question_id) to the token ids of the first turn, rendered once and sent by every arm."""
+
+
+@dataclass(frozen=True)
+class Materials:
+    """Everything loaded that a run asks from; engines are not among it."""
+
+    renderer: ConversationRenderer
+    suites: tuple[Suite, ...]
+    identify: Callable[[str], ModelIdentity]
+    """Which weights a model name means on this machine, right now."""
+
+
+def gather(plan: Plan) -> Materials:
+    """Find the target, load its tokenizer and all suites; no weights are loaded.
+
+    Raises `BackendError` for a model that is not there, `SuiteError` for a tokenizer or suite that cannot be read.
+    """
+    from draftmark.backends.models import identity, locate
+    from draftmark.suites.rendering import Renderer
+
+    path, options = locate(plan.target).pretrained()
+    renderer = Renderer.load(path, chat_template=plan.chat_template, **options)
+    suites = tuple(spec.load(renderer) for spec in plan.suites)
+    return Materials(renderer, suites, lambda name: identity(locate(name)))
+
+
+def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer) -> FirstPrompts:
+    """Render the first turn of every conversation; raise `SuiteError` naming the one that cannot be rendered."""
+    found: FirstPrompts = {}
+    for suite in suites:
+        for prompt in suite.prompts:
+            try:
+                ids = renderer.prompt_ids(messages(prompt, []))
+            except SuiteError as fault:
+                raise SuiteError(f"{suite.name}, question {prompt.question_id!r}: {fault}") from fault
+            if prompt.prompt_tokens is not None and len(ids) != prompt.prompt_tokens:
+                raise SuiteError(
+                    f"{suite.name}, question {prompt.question_id!r} should have {prompt.prompt_tokens} tokens, but has "
+                    f"{len(ids)} with this target's template"
+                )
+            found[suite.name, prompt.question_id] = tuple(ids)
+    return found
+
+
+def prompt_records(suites: Iterable[Suite], first: Mapping[tuple[str, str], Sequence[int]]) -> list[PromptRecord]:
+    """Return one record per planned turn; later turns depend on answers, so their ids are null."""
+    return [
+        PromptRecord(
+            suite=suite.name,
+            question_id=prompt.question_id,
+            turn_index=index,
+            category=prompt.category,
+            sub_category=prompt.sub_category,
+            difficulty=prompt.difficulty,
+            text_hash=text_hash(text),
+            prompt_tokens=None if index else len(first[suite.name, prompt.question_id]),
+            prompt_ids=None if index else list(first[suite.name, prompt.question_id]),
+        )
+        for suite in suites
+        for prompt in suite.prompts
+        for index, text in enumerate(prompt.turns)
+    ]
+
+
+def suite_identity(suite: Suite) -> SuiteIdentity:
+    """Describe a suite for the manifest."""
+    return SuiteIdentity(
+        name=suite.name,
+        hash=suite.hash,
+        prompts=len(suite.prompts),
+        turns=suite.turns,
+        licence=suite.licence,
+        source=suite.source,
+        selection=suite.selection,
+    )
+
+
+def draft_models(plan: Plan) -> list[str]:
+    """Return the names of the models that the plan's drafters use, each once, the target left out."""
+    named = [arm.options.get("model") for drafter in plan.drafters for arm in drafter.arms()]
+    return list(dict.fromkeys(name for name in named if isinstance(name, str) and name != plan.target))
