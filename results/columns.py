@@ -129,23 +129,6 @@ class CellColumns:
         return replace(self, **changed)
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the parts a cell is split into, sorted: its categories, or `category/sub_category` where it has one.
-
-        A cell that has one category and no sub-categories has the one label.
-        """
-        codes = np.unique(self.category)
-        if len(codes) > 1:
-            return tuple(sorted(self.categories[code] for code in codes))
-        return tuple(sorted(self.details[code] for code in np.unique(self.detail)))
-
-    def of_label(self, label: str) -> CellColumns:
-        """Return the turns of one category, or of one `category/sub_category`; none where the label is unknown."""
-        wanted_categories = [code for code, name in enumerate(self.categories) if name == label]
-        wanted_details = [code for code, name in enumerate(self.details) if name == label]
-        return self.select(np.isin(self.category, wanted_categories) | np.isin(self.detail, wanted_details))
-
-    @cached_property
     def stratum(self) -> Ints:
         """Code of the stratum of each turn: its category, or its sub-category where there is one category only."""
         return self.category if len(np.unique(self.category)) > 1 else self.detail
@@ -271,7 +254,7 @@ class _Builder:
         return self.codes[table].setdefault(name, len(self.codes[table]))
 
     def build(self) -> CellColumns:
-        columns = {**self.counts, **self.seconds}
+        columns: dict[str, array[Any]] = {**self.counts, **self.seconds}
         arrays = {name: np.frombuffer(column, dtype=_DTYPES[column.typecode]) for name, column in columns.items()}
         return CellColumns(
             warmup_turns=self.warmup_turns,
@@ -299,11 +282,11 @@ def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
 
 
 def _of_length(values: list[Any], size: int, name: str, turn: TurnRecord) -> list[Any]:
-    """Return the list if it has one entry per step or chunk; raise `ResultsError`, since it cannot be aligned, if not."""
+    """Return the list if it has one entry per step or chunk; raise `ResultsError` if it cannot be aligned."""
     if len(values) != size:
         raise ResultsError(
-            f"turn {turn.turn_index} of {turn.question_id!r} (repeat {turn.repeat}) in cell {turn.cell_id!r}: {name} has "
-            f"{len(values)} entries where {size} belong; the record is damaged, remove its line and resume the run"
+            f"turn {turn.turn_index} of {turn.question_id!r} (repeat {turn.repeat}) in cell {turn.cell_id!r}: {name} "
+            f"has {len(values)} entries where {size} belong; the record is damaged: remove its line and resume the run"
         )
     return values
 

@@ -6,13 +6,32 @@ from typing import TYPE_CHECKING
 
 from draftmark.results.metrics.acceptance import ACCEPTANCE
 from draftmark.results.metrics.declaration import Metric
+from draftmark.results.metrics.distribution import GoodnessOfFit, goodness_of_fit
 from draftmark.results.metrics.evidence import Evidence
+from draftmark.results.metrics.identities import broken_identities
+from draftmark.results.metrics.losslessness import (
+    LOSSLESSNESS,
+    Comparison,
+    DivergencePoint,
+    compare_turns,
+    excess_divergences,
+    first_divergence,
+    judge,
+)
+from draftmark.results.metrics.overhead import OVERHEAD
+from draftmark.results.metrics.positions import POSITIONS
+from draftmark.results.metrics.speedup import SPEEDUP
+from draftmark.results.metrics.throughput import THROUGHPUT
+from draftmark.results.metrics.timing import TIMING
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns
     from draftmark.results.summary import MetricValue
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in ACCEPTANCE}
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (*ACCEPTANCE, *SPEEDUP, *OVERHEAD, *TIMING, *THROUGHPUT, *LOSSLESSNESS, *POSITIONS)
+}
 """Every declared metric by name, in the order in which a reader wants them."""
 
 
@@ -36,7 +55,7 @@ def measure(
 ) -> dict[str, MetricValue]:
     """Compute every declared metric of one cell, each a number or null with the reason.
 
-    For one category, pass `of_label` selections of all columns.
+    For one category, pass the selection of all columns. A `none` arm without a baseline is taken to be the baseline.
 
     Args:
         cell: Columns of the arm's cell.
@@ -54,4 +73,18 @@ def measure(
     return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
 
 
-__all__ = ["METRICS", "Metric", "measure", "metric_of"]
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "DivergencePoint",
+    "GoodnessOfFit",
+    "Metric",
+    "broken_identities",
+    "compare_turns",
+    "excess_divergences",
+    "first_divergence",
+    "goodness_of_fit",
+    "judge",
+    "measure",
+    "metric_of",
+]

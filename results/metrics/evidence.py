@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from draftmark.results.metrics.declaration import Outcome, missing
+from draftmark.results.metrics.pairs import Pairs, Round, pair_turns
+from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
+from draftmark.results.metrics.step_times import StepTimes, step_times
+from draftmark.results.statistics import Interval, Sample, interval, ratio
+
 if TYPE_CHECKING:
-    from draftmark.results.columns import CellColumns
+    from collections.abc import Callable, Sequence
+
+    from draftmark.results.columns import CellColumns, Floats, Ints, Mask
+    from draftmark.results.statistics import Statistic
+    from draftmark.results.summary import Source
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One cell and what it is compared with. `baseline` is the cell itself for the baseline."""
+    """One cell and what it is compared with."""
 
     cell: CellColumns
     drafter: str
@@ -21,3 +34,205 @@ class Evidence:
     concurrency: int = 1
     temperature: float = 0.0
     gpus: int | None = None
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the arm speculates at all."""
+        return self.drafter != "none"
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the cell is the `none` arm that the others are compared with."""
+        return not self.drafts and (self.baseline is None or self.baseline is self.cell)
+
+    @property
+    def count_source(self) -> Source:
+        """How step counts are known: by the engine, or for `none` by definition (every step yields one token)."""
+        return "engine" if self.drafts else "definition"
+
+    @cached_property
+    def counted(self) -> CellColumns:
+        """The cell with steps that are known by definition filled in: `none` has T - 1 steps of one token."""
+        return self.cell if self.drafts else with_single_token_steps(self.cell)
+
+    @cached_property
+    def baseline_round(self) -> Round | str:
+        """The baseline paired with this arm, its steps filled in likewise; or why nothing can be compared with it."""
+        return self._round(self.baseline)
+
+    @cached_property
+    def control_round(self) -> Round | str:
+        """The control as another round of the baseline; or why there is none."""
+        return self._round(self.control)
+
+    def _round(self, baseline: CellColumns | None) -> Round | str:
+        if self.turns_ok == 0:
+            return self.no_turns()
+        if baseline is None:
+            return "the run has no baseline (`none`) arm with these prompts"
+        pairs = pair_turns(baseline, self.cell)
+        if len(pairs) == 0:
+            return "no turn was answered by both this arm and the baseline"
+        return Round(with_single_token_steps(baseline), pairs)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """How the cell's turns were drawn."""
+        return Sample(self.cell.question, self.cell.stratum, self.cell.launch)
+
+    @cached_property
+    def turns_ok(self) -> int:
+        """Turns that succeeded."""
+        return int(self.cell.ok.sum())
+
+    @cached_property
+    def cut(self) -> Mask:
+        """Per step: EOS, a stop string or max_tokens ended the answer inside the block (e_i <= a_i)."""
+        return self.counted.delivered <= self.counted.accepted
+
+    @cached_property
+    def useful(self) -> Ints:
+        """u_i = min(a_i, e_i) per step: accepted drafts that reached the answer."""
+        return np.minimum(self.counted.accepted, self.counted.delivered)
+
+    @cached_property
+    def useful_drafts(self) -> Ints:
+        """v_i per step: drafted tokens, on a cut step only as many as were delivered."""
+        useful = self.counted.drafted.copy()
+        useful[self.cut] = np.minimum(useful, self.counted.delivered)[self.cut]
+        return useful
+
+    @cached_property
+    def steps(self) -> Floats:
+        """Decode steps n of each turn."""
+        return self.counted.step_count.astype(np.float64)
+
+    @cached_property
+    def drafting(self) -> Floats:
+        """Per turn: steps with at least one draft."""
+        return self.counted.per_turn(self.counted.drafted > 0)
+
+    @cached_property
+    def delivered(self) -> Floats:
+        """Per turn: sum of e_i."""
+        return self.counted.per_turn(self.counted.delivered)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """The decode phase of each turn."""
+        return decoding(self.cell)
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """The gaps between reads of all turns."""
+        return gaps(self.cell)
+
+    @cached_property
+    def step_times(self) -> StepTimes:
+        """Times of the cell's steps."""
+        return step_times(self.counted, drafts=self.drafts)
+
+    @cached_property
+    def baseline_step_times(self) -> StepTimes | None:
+        """Times of the baseline's steps; null where there is nothing to compare with."""
+        against = self.baseline_round
+        return None if isinstance(against, str) else step_times(against.cell, drafts=False)
+
+    @cached_property
+    def output_places(self) -> Ints:
+        """Per step: position in the output of its first token; prefill's token is position 0."""
+        before = np.concatenate([[0], np.cumsum(self.counted.delivered, dtype=np.int64)])
+        starts = np.repeat(before[self.counted.step_offsets[:-1]], self.counted.step_count)
+        places: Ints = (1 + before[:-1] - starts).astype(np.int32)
+        return places
+
+    @cached_property
+    def context_places(self) -> Ints:
+        """Per step: tokens of prompt and output before its first token; negative where the prompt's are unknown."""
+        prompts = np.where(self.counted.prompt_tokens >= 0, self.counted.prompt_tokens, -(2**30))
+        return np.repeat(prompts.astype(np.int32), self.counted.step_count) + self.output_places
+
+    @cached_property
+    def known_notes(self) -> tuple[str, ...]:
+        """Says so where steps are known for a part of the turns only."""
+        known = int(self.counted.has_steps.sum())
+        return () if known == self.turns_ok else (f"steps known for {known} of {self.turns_ok} turns",)
+
+    def no_steps(self) -> str | None:
+        """Return why nothing can be said of this cell's steps; null where something can."""
+        if self.turns_ok == 0:
+            return self.no_turns()
+        if not self.counted.has_steps.any():
+            return "the engine reported no per-step counts" if self.drafts else "the answers' token counts are unknown"
+        if len(self.counted.drafted) == 0:
+            return "no answer went beyond the one token that prefill gives, so there was no decode step"
+        return None
+
+    def no_turns(self) -> str:
+        """Return the reason that a cell without successful turns gives for everything."""
+        return "no turn was measured" if len(self.cell) == 0 else "no turn succeeded"
+
+    def compared(
+        self,
+        pairs: Pairs,
+        values: Sequence[Floats],
+        statistic: Statistic,
+        *,
+        n: int,
+        notes: tuple[str, ...] = (),
+        widen: Callable[[Interval], Interval] | None = None,
+    ) -> Outcome:
+        """Return a statistic of sums over pairs (one number per pair in each of `values`), with its interval."""
+        value = float(statistic(np.array([[column.sum()] for column in values]))[0])
+        if not np.isfinite(value):
+            return missing("the time to compare with is 0 on these turns")
+        found = interval(pairs.sample, values, statistic)
+        if widen is not None:
+            found = widen(found)
+        return Outcome(value, n, "timed", found.low, found.high, (*notes, *found.notes))
+
+    def pooled(
+        self,
+        numerator: Floats,
+        denominator: Floats,
+        *,
+        source: Source,
+        n: int | None = None,
+        bounds: tuple[float | None, float | None] = (None, None),
+        notes: tuple[str, ...] = (),
+        nothing: str = "nothing was observed that could be averaged",
+    ) -> Outcome:
+        """Return sum(numerator) / sum(denominator) over the cell's turns, with its interval.
+
+        Both hold one number per turn, 0 for turns that do not count. `n` defaults to the sum of the denominator;
+        `nothing` is the reason given when that is 0. What is true by definition has no interval.
+        """
+        total = float(denominator.sum())
+        if total == 0:
+            return missing(nothing)
+        value = float(numerator.sum()) / total
+        count = round(total) if n is None else n
+        if source == "definition":
+            return Outcome(value, n=count, source=source, notes=notes)
+        found = interval(self.sample, [numerator, denominator], ratio, bounds=bounds)
+        return Outcome(value, count, source, found.low, found.high, (*notes, *found.notes))
+
+
+def with_single_token_steps(cell: CellColumns) -> CellColumns:
+    """Return a `none` cell in which turns without recorded steps have T - 1 steps of one token, of unknown time."""
+    filled = cell.ok & ~cell.has_steps & (cell.tokens > 0)
+    if not filled.any():
+        return cell
+    counts = np.where(filled, cell.tokens - 1, cell.step_count)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    recorded = np.repeat(~filled, counts)
+    steps: dict[str, Floats | Ints] = {}
+    for name, value in (("drafted", 0), ("accepted", 0), ("delivered", 1)):
+        column = np.full(len(recorded), value, dtype=np.int32)
+        column[recorded] = getattr(cell, name)
+        steps[name] = column
+    for name in ("draft_s", "verify_s", "step_s"):
+        times = np.full(len(recorded), np.nan)
+        times[recorded] = getattr(cell, name)
+        steps[name] = times
+    return replace(cell, has_steps=cell.has_steps | filled, step_offsets=offsets, **steps)  # type: ignore[arg-type]

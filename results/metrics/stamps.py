@@ -1,0 +1,72 @@
+"""What a turn's stamps say: spans, the decode phase, and the gaps between reads; contradictory stamps say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from draftmark.results.columns import CellColumns, Floats, Ints, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """The decode phase of each turn: from the first token to the last."""
+
+    valid: Mask
+    """The turn has one: two tokens and two stamps at least, in order."""
+    seconds: Floats
+    """Last - first; 0 where not valid."""
+    tokens: Floats
+    """T less those of the first chunk, which is taken to hold one where its size is unknown; 0 where not valid."""
+    assumed: bool
+    """Some first chunk was taken to hold one token."""
+
+
+def decoding(cell: CellColumns) -> Decoding:
+    """Return the decode phase of each turn."""
+    unknown = cell.first_chunk_tokens < 0
+    tokens = cell.tokens - np.where(unknown, 1, cell.first_chunk_tokens)
+    with np.errstate(invalid="ignore"):
+        seconds = cell.last_s - cell.first_s
+        valid = cell.ok & (cell.tokens > 0) & (tokens > 0) & (seconds > 0) & (cell.chunk_count != 1)
+    return Decoding(valid, np.where(valid, seconds, 0.0), np.where(valid, tokens, 0), bool(unknown[valid].any()))
+
+
+def span(cell: CellColumns, start: str, end: str) -> tuple[Mask, Floats]:
+    """Return which turns have both stamps in order, and the seconds between (0 for the others)."""
+    with np.errstate(invalid="ignore"):
+        seconds = getattr(cell, end) - getattr(cell, start)
+        valid = cell.ok & (seconds > 0)
+    return valid, np.where(valid, seconds, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Gaps between reads. Chunks with one stamp came in one read and are one: a coalesced read has no gap, not zero."""
+
+    turn: Ints
+    """Index of the turn."""
+    seconds: Floats
+    tokens: Ints
+    """Tokens of the read after the gap; -1 where a chunk's are unknown."""
+
+
+def gaps(cell: CellColumns) -> Gaps:
+    """Return the gaps between the reads of every successful turn."""
+    turn = np.repeat(np.arange(len(cell), dtype=np.int32), cell.chunk_count)
+    stamps, sizes = cell.chunk_s, cell.chunk_tokens
+    if len(stamps) == 0:
+        return Gaps(turn, np.zeros(0), np.zeros(0, dtype=np.int32))
+    starts = np.ones(len(stamps), dtype=bool)
+    starts[1:] = (turn[1:] != turn[:-1]) | (stamps[1:] != stamps[:-1])
+    reads = np.flatnonzero(starts)
+    if len(reads) < len(stamps):
+        unknown = np.add.reduceat(sizes < 0, reads, dtype=np.int32) > 0
+        sizes = np.where(unknown, -1, np.add.reduceat(sizes, reads, dtype=np.int32))
+        turn, stamps = turn[reads], stamps[reads]
+    seconds = np.diff(stamps)
+    forward = (turn[1:] == turn[:-1]) & (seconds > 0)
+    return Gaps(turn[1:][forward], seconds[forward], sizes[1:][forward])

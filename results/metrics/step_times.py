@@ -1,0 +1,57 @@
+"""Sums of the times that an engine gave for each step of a turn, and which turns have them.
+
+Times of a turn count where the engine gave all of them, none negative. Above one request per step they do not: a turn's
+record then holds time that it shared with others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from draftmark.results.columns import CellColumns, Floats, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class StepTimes:
+    """Sums over each turn's steps, seconds; 0 for turns that do not count."""
+
+    known: Mask
+    """The turn's steps were timed, whole and in both parts."""
+    steps: Floats
+    whole: Floats
+    verify: Floats
+    busy: Floats
+    exposed: Floats
+    """What drafting adds: its time, as far as the step has room for it beside verification."""
+    overlaps: bool
+    """Drafting and verification together exceed some step, so that exposed is the most it can be."""
+
+
+_ROUNDING = 1e-6
+"""Relative excess of the parts over the whole that is rounding of the clock."""
+
+
+def step_times(cell: CellColumns, *, drafts: bool) -> StepTimes:
+    """Add up the step times of each turn; a `none` arm, which drafts nothing, has drafting time 0."""
+    draft = cell.draft_s if drafts else np.zeros(len(cell.draft_s))
+    room = np.maximum(cell.step_s - cell.verify_s, 0.0)
+    unusable = ~((cell.step_s >= 0) & (cell.verify_s >= 0) & (draft >= 0))
+    known = cell.has_steps & ~cell.shared_steps & (cell.step_count > 0) & (cell.per_turn(unusable) == 0)
+    overlaps = bool((draft > room + _ROUNDING * np.abs(cell.step_s))[np.repeat(known, cell.step_count)].any())
+
+    def summed(values: Floats) -> Floats:
+        return np.where(known, cell.per_turn(values), 0.0)
+
+    return StepTimes(
+        known=known,
+        steps=np.where(known, cell.step_count, 0).astype(np.float64),
+        whole=summed(cell.step_s),
+        verify=summed(cell.verify_s),
+        busy=summed(draft),
+        exposed=summed(np.minimum(draft, room)),
+        overlaps=overlaps,
+    )
