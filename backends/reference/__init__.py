@@ -1,0 +1,90 @@
+"""The reference engine: draft, verify, accept on torch and transformers, in code one can read in an hour.
+
+It answers one request at a time (batch 1). Reading order: engine, acceptance, sampling, stopping, cache, drafters.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import PositiveInt, ValidationError
+
+from draftmark.backends.base import Backend, BackendError, BackendSpec
+from draftmark.backends.drafters import DraftModelDrafter, NgramDrafter, NoDrafter, SuffixDrafter
+
+if TYPE_CHECKING:
+    from draftmark.backends.drafters import DrafterSpec
+    from draftmark.results.records import Arm
+
+__all__ = ["ReferenceSpec", "drafter_spec"]
+
+_DRAFTERS: dict[str, type[DrafterSpec]] = {
+    "none": NoDrafter,
+    "ngram": NgramDrafter,
+    "suffix": SuffixDrafter,
+    "draft-model": DraftModelDrafter,
+}
+
+
+class ReferenceSpec(BackendSpec):
+    """`{kind: reference, device: cpu, dtype: float32, threads: 2}`."""
+
+    kind: Literal["reference"] = "reference"
+    device: Literal["cpu", "cuda"] = "cpu"
+    """`cuda` has never been run on a GPU by Draftmark's own tests."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Of weights, activations and KV cache, for target and draft model alike."""
+    threads: PositiveInt | None = None
+    """CPU threads of torch; null leaves torch's own choice."""
+
+    def arm_problem(self, arm: Arm) -> str | None:
+        """Say what is missing for this arm: a package, a CUDA device, a drafter or option the engine does not have."""
+        missing = [name for name in ("torch", "transformers", "accelerate") if importlib.util.find_spec(name) is None]
+        if missing:
+            return f"the reference engine needs {' and '.join(missing)}; run: pip install 'draftmark[reference]'"
+        try:
+            drafter = drafter_spec(arm)
+        except BackendError as fault:
+            return str(fault)
+        if drafter.kind == "suffix" and importlib.util.find_spec("arctic_inference") is None:
+            return (
+                "the suffix drafter needs arctic-inference, which is built from source with a C++ compiler; "
+                "run: pip install 'draftmark[suffix]'"
+            )
+        if isinstance(drafter, DraftModelDrafter):
+            from draftmark.backends.models import locate
+
+            try:
+                locate(drafter.model)
+            except BackendError as fault:
+                return str(fault)
+        return self._device_problem()
+
+    def _device_problem(self) -> str | None:
+        if self.device == "cpu":
+            return None
+        import torch
+
+        if torch.cuda.is_available():
+            return None
+        return f"device cuda: torch {torch.__version__} sees no CUDA device here; use device: cpu"
+
+    def create(self, target: str) -> Backend:
+        """Import torch and build the backend for a target (alias, folder, GGUF file or hub name); loads nothing yet."""
+        from draftmark.backends.reference.backend import ReferenceBackend
+
+        return ReferenceBackend(target, self)
+
+
+def drafter_spec(arm: Arm) -> DrafterSpec:
+    """Read an arm back into the typed drafter entry it came from; raise `BackendError` if this engine has no such."""
+    found = _DRAFTERS.get(arm.drafter)
+    if found is None:
+        raise BackendError(f"the reference engine has no drafter {arm.drafter!r}; it has {', '.join(_DRAFTERS)}")
+    length = {} if found is NoDrafter else {"draft_length": [arm.draft_length]}
+    try:
+        return found.model_validate({**length, **arm.options})
+    except ValidationError as fault:
+        told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
+        raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
