@@ -1,7 +1,7 @@
 """A run as pandas frames, for notebooks: `draftmark.load("runs/x").frame()`.
 
-Frames are made from the raw records at each call and follow pandas' habits: counts that may be unknown are `Int64`
-with `<NA>`, seconds are floats with NaN for "not measured". The reasons for what was not measured are in `.metrics()`.
+Frames follow pandas' habits: text and counts that may be unknown hold `<NA>`, metrics and seconds that were not
+measured NaN. The reasons for what was not measured are in `.metrics()`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,34 @@ if TYPE_CHECKING:
     from draftmark.results.records import TurnRecord
     from draftmark.results.summary import CellSummary, RunSummary
 
-CELL_COLUMNS = (
-    "cell_id", "backend", "target", "drafter", "draft_length", "arm", "control", "group", "suite", "category",
-    "concurrency", "status", "turns_ok", "turns_failed", "turns_expected", "truncated",
-)  # fmt: skip
-METRIC_COLUMNS = ("metric", "value", "low", "high", "n", "unit", "source", "reason", "note")
-_KEY = ("cell_id", "question_id", "turn_index", "repeat")
+_TEXT, _COUNT, _MAYBE_COUNT, _SECONDS = "string", "int64", "Int64", "float64"
+
+CELL_COLUMNS = {
+    **dict.fromkeys(("cell_id", "backend", "target", "drafter", "arm", "group", "suite", "category", "status"), _TEXT),
+    **dict.fromkeys(("draft_length", "concurrency", "turns_ok", "turns_failed", "turns_expected", "truncated"), _COUNT),
+    "control": "bool",
+}
+"""Fields of a cell's summary that become columns, with their pandas type; so below."""
+METRIC_COLUMNS = {
+    "metric": _TEXT,
+    **dict.fromkeys(("value", "low", "high"), "float64"),
+    "n": _COUNT,
+    **dict.fromkeys(("unit", "source", "reason", "note"), _TEXT),
+}
+KEY_COLUMNS = {"cell_id": _TEXT, "question_id": _TEXT, "turn_index": _COUNT, "repeat": _COUNT}
 TURN_COLUMNS = {
-    **dict.fromkeys(_KEY, "object"),
-    **dict.fromkeys(("turn_index", "repeat", "launch", "session", "order"), "int64"),
-    **dict.fromkeys(("category", "sub_category", "status", "finish_reason", "output_text", "prompt_hash"), "object"),
-    **dict.fromkeys(("prompt_tokens", "output_tokens"), "Int64"),
-    **dict.fromkeys(
-        ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "done_s", "prefill_s",
-         "draft_prefill_s"),
-        "float64",
-    ),
-}  # fmt: skip
-"""Fields of a turn's record that become columns, with their pandas type."""
+    **KEY_COLUMNS,
+    **dict.fromkeys(("launch", "session", "order"), _COUNT),
+    **dict.fromkeys(("category", "sub_category", "status", "finish_reason", "output_text", "prompt_hash"), _TEXT),
+    **dict.fromkeys(("prompt_tokens", "output_tokens"), _MAYBE_COUNT),
+    **dict.fromkeys(("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "done_s"), _SECONDS),
+    **dict.fromkeys(("prefill_s", "draft_prefill_s"), _SECONDS),
+}
 STEP_COLUMNS = {
-    "step": "int64", "drafted": "int64", "accepted": "int64", "delivered": "int64", "draft_nodes": "Int64",
-    "draft_s": "float64", "verify_s": "float64", "step_s": "float64", "batch": "Int64",
-}  # fmt: skip
+    **dict.fromkeys(("step", "drafted", "accepted", "delivered"), _COUNT),
+    **dict.fromkeys(("draft_nodes", "batch"), _MAYBE_COUNT),
+    **dict.fromkeys(("draft_s", "verify_s", "step_s"), _SECONDS),
+}
 
 
 class LoadedRun:
@@ -76,24 +82,19 @@ class LoadedRun:
         Columns: what the cell is (`CELL_COLUMNS`), then one per metric with its value, seconds inside; NaN where it was
         not measured. Intervals, units and reasons are in `metrics`.
         """
-        import pandas as pd
-
         summaries = self.summary().cells
-        names = dict.fromkeys(name for cell in summaries for name in cell.metrics)
-        rows = [_identity(cell) | {name: metric.value for name, metric in cell.metrics.items()} for cell in summaries]
-        return pd.DataFrame(rows, columns=[*CELL_COLUMNS, *names]).astype(dict.fromkeys(names, "float64"))
+        names = dict.fromkeys((name for cell in summaries for name in cell.metrics), "float64")
+        rows = (_identity(cell) | {name: metric.value for name, metric in cell.metrics.items()} for cell in summaries)
+        return _frame(rows, CELL_COLUMNS | names)
 
     def metrics(self) -> pd.DataFrame:
         """Return one row per cell, category and metric: value, interval, n, unit, source, reason, note."""
-        import pandas as pd
-
-        rows = [
+        rows = (
             _identity(cell) | {"metric": name} | metric.model_dump()
             for cell in self.summary().cells
             for name, metric in cell.metrics.items()
-        ]
-        frame = pd.DataFrame(rows, columns=[*CELL_COLUMNS, *METRIC_COLUMNS])
-        return frame.astype(dict.fromkeys(("value", "low", "high"), "float64"))
+        )
+        return _frame(rows, CELL_COLUMNS | METRIC_COLUMNS)
 
     def turns(self) -> pd.DataFrame:
         """Return one row per measured turn, failed ones included: which call it was, raw stamps and counts.
@@ -107,7 +108,7 @@ class LoadedRun:
             | {"steps": len(turn.steps.drafted) if turn.steps else None}
             for turn in self._turns()
         )
-        return _frame(rows, TURN_COLUMNS | {"failure": "object", "steps": "Int64"})
+        return _frame(rows, TURN_COLUMNS | {"failure": _TEXT, "steps": _MAYBE_COUNT})
 
     def steps(self) -> pd.DataFrame:
         """Return one row per decode step of the measured turns: what was drafted, accepted, delivered, and the times.
@@ -115,12 +116,12 @@ class LoadedRun:
         `step` counts from 0 within the turn; the prefill is no step. Turns whose engine told no steps have no rows.
         """
         rows = (
-            {name: getattr(turn, name) for name in _KEY} | step
+            {name: getattr(turn, name) for name in KEY_COLUMNS} | step
             for turn in self._turns()
             if turn.steps is not None
             for step in _steps(turn.steps)
         )
-        return _frame(rows, {name: TURN_COLUMNS[name] for name in _KEY} | STEP_COLUMNS)
+        return _frame(rows, KEY_COLUMNS | STEP_COLUMNS)
 
     def _turns(self) -> Iterator[TurnRecord]:
         for cell in self._reader.manifest.cells:

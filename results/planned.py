@@ -20,11 +20,24 @@ def plan_differences(old: RunManifest, new: RunManifest) -> list[str]:
     Where the plans differ, what follows from them (hash, cells) is not listed as well.
     """
     plan = [_line(f"plan.{path}", *pair) for path, *pair in _differences(old.plan, new.plan)]
-    rest = [_line(path, *pair) for path, *pair in _differences(_facts(old), _facts(new))]
+    rest = [_line(path, *pair) for path, *pair in _differences(*_facts(old, new))]
     return plan or rest
 
 
-def _facts(manifest: RunManifest) -> dict[str, Any]:
+def _facts(old: RunManifest, new: RunManifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is compared of each, without facts of a model that are unknown on one side.
+
+    What a hub model weighs is known only once it was fetched.
+    """
+    before, after = _kept(old), _kept(new)
+    pairs = [(before["target"], after["target"]), *zip(before["models"], after["models"], strict=False)]
+    for one, other in pairs:
+        for name in [name for name in one if one[name] in (None, {}) or other[name] in (None, {})]:
+            del one[name], other[name]
+    return before, after
+
+
+def _kept(manifest: RunManifest) -> dict[str, Any]:
     cells = {cell.cell_id: cell.model_dump(mode="json", include={"key", "expected_turns"}) for cell in manifest.cells}
     kept = manifest.model_dump(mode="json", include={"plan_hash", "target", "models", "suites"})
     return {**kept, "cells": cells}

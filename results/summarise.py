@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from draftmark.results.arm_labels import arm_labels
-from draftmark.results.columns import UNCATEGORISED, CellColumns
+from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.parts import Split
 from draftmark.results.records import SCHEMA_VERSION
 from draftmark.results.sanity import CheckedCell, check_group, check_run
 from draftmark.results.summary import CellSummary, RunSummary
@@ -32,20 +32,18 @@ def summarise(run: RunReader) -> RunSummary:
     suite has one category only). One comparison group is in memory at a time. Raises `ResultsError` for damaged
     records, naming file and line.
     """
-    manifest, prompts, seen = run.manifest, run.prompts(), _Seen()
+    manifest, seen = run.manifest, _Seen(run.prompts())
     labels = arm_labels(cell.key.arm for cell in manifest.cells)
     label_of = {cell.cell_id: label for cell, label in zip(manifest.cells, labels, strict=True)}
     cells: dict[str, list[CellSummary]] = {}
     flags: list[Flag] = []
     for group_id, records in groups_of(manifest.cells).items():
-        members = [_Member(cell, _columns(run, cell, seen)) for cell in records]
-        asked = [prompt for prompt in prompts if prompt.suite == records[0].key.suite]
-        group = _Group(group_id, members, _turns_per_pass(asked, members))
+        group = _load(group_id, records, run, seen)
         checked = []
-        for member in members:
+        for member in group.members:
             cell_id = member.cell.cell_id
             cells[cell_id] = [
-                _summary(group, member, label_of[cell_id], part) for part in (None, *group.turns_per_pass)
+                _summary(group, member, label_of[cell_id], part) for part in (None, *group.split.turns_per_pass)
             ]
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
@@ -86,8 +84,9 @@ def changed_settings(cell: CellRecord, baseline: CellRecord | None) -> dict[str,
 
 @dataclass
 class _Seen:
-    """What the summary needs of single turns, gathered while they stream by."""
+    """What the summary needs of prompts and single turns, gathered while they stream by."""
 
+    prompts: list[PromptRecord]
     failures: list[dict[str, str]] = field(default_factory=list)
     divergences: list[Divergence] = field(default_factory=list)
     last_stamp: dict[int, float] = field(default_factory=dict)
@@ -123,35 +122,26 @@ def _failure(turn: TurnRecord) -> dict[str, str]:
     }
 
 
-def _columns(run: RunReader, cell: CellRecord, seen: _Seen) -> CellColumns:
-    return CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None)))
-
-
 @dataclass(frozen=True, eq=False)
 class _Member:
-    """One cell of a comparison group with its turns."""
+    """One cell of a comparison group with its turns, whole and in parts."""
 
     cell: CellRecord
     columns: CellColumns
-    parts: dict[str, CellColumns] = field(default_factory=dict)
+    parts: dict[str, CellColumns]
 
     def of(self, part: str | None) -> CellColumns:
-        """Return the turns of one part, the same object each time; all of them for null."""
-        if part is None:
-            return self.columns
-        if part not in self.parts:
-            self.parts[part] = self.columns.of_label(part)
-        return self.parts[part]
+        """Return the turns of one part; all of them for null."""
+        return self.columns if part is None else self.parts[part]
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Cells that differ in the arm alone, and the parts they are split into."""
+    """Cells that differ in the arm alone, and how they are split."""
 
     id: str
+    split: Split
     members: list[_Member]
-    turns_per_pass: dict[str, int]
-    """Part (category) to the turns one pass over the suite gives it; 0 where the run does not tell."""
 
     def reference(self, *, control: bool) -> _Member | None:
         """Return the baseline, or its control; null where the plan has none or it was left out."""
@@ -162,31 +152,20 @@ class _Group:
         return None
 
     def expected(self, member: _Member, part: str | None) -> int:
-        """Return the turns that a finished cell has in this part."""
-        per_pass = sum(self.turns_per_pass.values())
-        if part is None:
-            return member.cell.expected_turns
-        if per_pass == 0:
-            return len(member.of(part))
-        return round(member.cell.expected_turns * self.turns_per_pass[part] / per_pass)
+        """Return the turns that a finished cell has in this part; those it has, where the plan is not on record."""
+        whole = member.cell.expected_turns
+        planned = whole if part is None else self.split.expected(part, whole)
+        return len(member.of(part)) if planned is None else planned
 
 
-def _turns_per_pass(prompts: list[PromptRecord], members: list[_Member]) -> dict[str, int]:
-    """Return the group's parts: its categories, or `category/sub_category` where it has one category only."""
-    names = [
-        (prompt.category or UNCATEGORISED, _detail(prompt.category or UNCATEGORISED, prompt.sub_category))
-        for prompt in prompts
+def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -> _Group:
+    loaded = [CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None))) for cell in cells]
+    split = Split.of_group([prompt for prompt in seen.prompts if prompt.suite == cells[0].key.suite], loaded)
+    members = [
+        _Member(cell, columns, {part: split.select(columns, part) for part in split.turns_per_pass})
+        for cell, columns in zip(cells, loaded, strict=True)
     ]
-    if prompts:
-        several = len({category for category, _ in names}) > 1
-        return dict(sorted(Counter(category if several else detail for category, detail in names).items()))
-    categories = {name for member in members for name in member.columns.categories}
-    details = {name for member in members for name in member.columns.details}
-    return dict.fromkeys(sorted(categories if len(categories) > 1 else details), 0)
-
-
-def _detail(category: str, sub_category: str | None) -> str:
-    return category if sub_category is None else f"{category}/{sub_category}"
+    return _Group(group_id, split, members)
 
 
 def _of(member: _Member | None, part: str | None) -> CellColumns | None:

@@ -16,25 +16,29 @@ if TYPE_CHECKING:
 
 _WORDS = {"fault": "without excuse", "numeric-tie": "at a numeric tie", "unknown": "for a reason not measured"}
 
-OK = "Every answer is token for token the baseline's."
+OK = "Every answer to the same question is token for token the baseline's."
 
 
 def check_output(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
-    """Yield, per speculating cell of one comparison group, how its answers differ from the baseline's."""
+    """Yield, per speculating cell of one comparison group, how its answers differ from the baseline's.
+
+    Answers in which the baseline's second run leaves its first are not held against an arm.
+    """
     control = next((cell for cell in cells if cell.summary.control and cell.ran), None)
-    allowed = _verdicts(control.divergences) if control is not None else Counter()
-    if allowed and control is not None:
+    unsteady = (control.divergences or []) if control is not None else []
+    if unsteady and control is not None:
         text = (
-            f"Two runs without any speculation differ in {counted(allowed.total(), 'answer')}: the engine does not "
-            "repeat itself here, so only differences beyond that are held against a drafter."
+            f"Two runs without any speculation differ in {counted(len(unsteady), 'answer')}: the engine does not "
+            "repeat itself there, so these answers are not held against a drafter."
         )
-        yield control.flag("losslessness", "warning" if allowed["fault"] else "note", text)
+        yield control.flag("losslessness", "warning" if _verdicts(unsteady)["fault"] else "note", text)
+    excused = {_answer(row) for row in unsteady}
     for cell in cells:
         if cell.drafts and cell.ran:
-            yield _check(cell, allowed)
+            yield _check(cell, excused)
 
 
-def _check(cell: CheckedCell, allowed: Counter[str]) -> Flag:
+def _check(cell: CheckedCell, excused: set[tuple[str, int, int]]) -> Flag:
     temperature = cell.record.key.sampling.temperature
     if temperature > 0:
         text = (
@@ -42,30 +46,34 @@ def _check(cell: CheckedCell, allowed: Counter[str]) -> Flag:
             "engine's distribution can show that speculation leaves it unchanged."
         )
         return cell.flag("losslessness", "note", text)
-    if cell.divergences is None:
-        return cell.flag("losslessness", "warning", "The answers were not compared with the baseline's.")
+    compared = cell.summary.metrics.get("divergent_turns")
+    if cell.divergences is None or compared is None or compared.value is None:
+        reason = f": {compared.reason}" if compared is not None and compared.reason else ""
+        return cell.flag("losslessness", "warning", f"The answers were not compared with the baseline's{reason}.")
+    if not cell.divergences:
+        return cell.flag("losslessness", "ok", OK)
     found = _verdicts(cell.divergences)
-    level, judgement = _judged(found, allowed)
-    if not found:
-        return cell.flag("losslessness", level, judgement)
+    level, judgement = _judged(_verdicts([row for row in cell.divergences if _answer(row) not in excused]))
     what = ", ".join(f"{found[verdict]} {words}" for verdict, words in _WORDS.items() if found[verdict])
-    said = f"{counted(found.total(), 'answer')} of {cell.summary.turns_ok:,} left the baseline's ({what})"
+    said = f"{counted(found.total(), 'answer')} of {compared.n:,} left the baseline's ({what})"
     return cell.flag("losslessness", level, f"{said}. {judgement}")
 
 
-def _judged(found: Counter[str], allowed: Counter[str]) -> tuple[Level, str]:
-    """Return level and judgement of an arm's divergences, given those of the control."""
-    if not found:
-        return "ok", OK
-    if found["fault"] > allowed["fault"]:
+def _judged(found: Counter[str]) -> tuple[Level, str]:
+    """Return level and judgement of an arm's divergences beyond the control's."""
+    if found["fault"]:
         return "fault", "Speculation changed the output, so these speeds are of another model."
-    if found["unknown"] > allowed["unknown"]:
+    if found["unknown"]:
         return "warning", "Nothing shows whether speculation or rounding did it."
-    if found["fault"] or found["unknown"]:
-        return "note", "Two runs of the baseline differ as much from each other."
-    return "note", "There two tokens are equally likely within the target's own rounding, so it is no fault."
+    if found:
+        return "note", "There two tokens are equally likely within the target's own rounding, so it is no fault."
+    return "note", "In all of them the baseline's second run leaves its first as well."
 
 
-def _verdicts(divergences: list[Divergence] | None) -> Counter[str]:
-    """Count answers (turns and repeats) by verdict; the first divergence of an answer is its only one."""
-    return Counter(row.verdict for row in divergences or [])
+def _verdicts(divergences: list[Divergence]) -> Counter[str]:
+    """Count answers by verdict; the first divergence of an answer is its only one."""
+    return Counter(row.verdict for row in divergences)
+
+
+def _answer(row: Divergence) -> tuple[str, int, int]:
+    return row.question_id, row.turn_index, row.repeat

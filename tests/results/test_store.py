@@ -269,6 +269,21 @@ def test_other_weights_under_the_same_plan_are_refused(tmp_path: Path, make_mani
         RunStore.resume(tmp_path / "run", make_manifest(target=other))
 
 
+def test_what_was_not_known_of_a_model_at_the_start_is_no_difference(
+    tmp_path: Path, make_manifest: MakeManifest
+) -> None:
+    unknown = ModelIdentity(name="tiny")
+    fetched = ModelIdentity(name="tiny", files={"a.safetensors": "f" * 64}, parameters=135)
+    sharded = ModelIdentity(name="tiny", files={"b.safetensors": "f" * 64}, parameters=135)
+    for index, (old, new) in enumerate([(unknown, fetched), (fetched, unknown)]):
+        RunStore.create(tmp_path / f"run{index}", make_manifest(target=old, models=[old])).close()
+        RunStore.resume(tmp_path / f"run{index}", make_manifest(target=new, models=[new])).close()
+    with pytest.raises(ResultsError, match=r"target\.files\.a\.safetensors: .* -> \(absent\)"):
+        RunStore.resume(tmp_path / "run1", make_manifest(target=sharded, models=[fetched]))
+    with pytest.raises(ResultsError, match=r"models\[1\]: \(absent\) -> "):
+        RunStore.resume(tmp_path / "run1", make_manifest(target=fetched, models=[fetched, fetched]))
+
+
 def test_resuming_keeps_the_stored_sessions(tmp_path: Path, make_manifest: MakeManifest) -> None:
     RunStore.create(tmp_path / "run", make_manifest(status="interrupted")).close()
     with RunStore.resume(tmp_path / "run", make_manifest(run_id="another", sessions=[])) as store:

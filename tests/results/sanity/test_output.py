@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from draftmark.results.records import Arm, Divergence
 from draftmark.results.sanity.output import OK, check_output
+from draftmark.results.summary import MetricValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +25,11 @@ NGRAM = Arm(drafter="ngram", draft_length=3)
 Verdict = Literal["numeric-tie", "fault", "unknown"]
 
 
-def rows(*verdicts: Verdict) -> list[Divergence]:
+def rows(*verdicts: Verdict, first: int = 0) -> list[Divergence]:
+    """One divergence per verdict, of questions q0, q1, ... (or from `first` on)."""
     return [
         Divergence(
-            cell_id="x", question_id=f"q{n}", turn_index=0, repeat=0, position=4, baseline_id=1, arm_id=2,
+            cell_id="x", question_id=f"q{first + n}", turn_index=0, repeat=0, position=4, baseline_id=1, arm_id=2,
             verdict=verdict, reason="measured",
         )
         for n, verdict in enumerate(verdicts)
@@ -37,13 +39,14 @@ def rows(*verdicts: Verdict) -> list[Divergence]:
 @pytest.fixture
 def said(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[tuple[str, str]]]:
     def check(
-        arm: list[Divergence] | None, control: list[Divergence] | None = None, temperature: float = 0.0
+        arm: list[Divergence] | None, control: list[Divergence] | None = None, **changes: Any
     ) -> list[tuple[str, str]]:
         answers = [make_turn(f"q{n}", "ngram") for n in range(10)]
+        compared = MetricValue(value=float(len(arm or [])), n=10, unit="count")
         cells = [
             make_checked([make_turn("q0", "base")]),
             make_checked([make_turn("q0", "again")], CONTROL, divergences=control or []),
-            make_checked(answers, NGRAM, divergences=arm, temperature=temperature),
+            make_checked(answers, NGRAM, **({"divergences": arm, "metrics": {"divergent_turns": compared}} | changes)),
         ]
         return [(flag.level, flag.text) for flag in check_output(cells)]
 
@@ -72,10 +75,18 @@ def test_what_could_not_be_measured_is_a_warning(said: Said) -> None:
     assert "1 for a reason not measured" in text
 
 
-def test_only_the_excess_over_the_control_counts(said: Said) -> None:
+def test_answers_in_which_the_baseline_leaves_itself_are_not_held_against_an_arm(said: Said) -> None:
     assert [level for level, _ in said(rows("fault"), rows("fault"))] == ["warning", "note"]
-    assert [level for level, _ in said(rows("fault", "fault"), rows("fault"))] == ["warning", "fault"]
     assert [level for level, _ in said(rows("unknown"), rows("unknown"))] == ["note", "note"]
+    assert said(rows("fault"), rows("numeric-tie"))[1][1].endswith(
+        "the baseline's second run leaves its first as well."
+    )
+
+
+def test_other_answers_are(said: Said) -> None:
+    assert [level for level, _ in said(rows("fault", "fault"), rows("fault"))] == ["warning", "fault"]
+    assert [level for level, _ in said(rows("fault", first=5), rows("fault"))] == ["warning", "fault"]
+    assert [level for level, _ in said(rows("numeric-tie", first=5), rows("numeric-tie"))] == ["note", "note"]
 
 
 def test_an_engine_that_does_not_repeat_itself_is_named(said: Said) -> None:
@@ -83,7 +94,11 @@ def test_an_engine_that_does_not_repeat_itself_is_named(said: Said) -> None:
 
 
 def test_answers_that_were_not_compared_prove_nothing(said: Said) -> None:
+    nothing = MetricValue(value=None, n=0, unit="count", reason="no output was recorded")
     assert said(None) == [("warning", "The answers were not compared with the baseline's.")]
+    assert said([], metrics={"divergent_turns": nothing}) == [
+        ("warning", "The answers were not compared with the baseline's: no output was recorded.")
+    ]
 
 
 def test_above_temperature_0_text_is_not_compared(said: Said) -> None:
