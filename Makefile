@@ -1,0 +1,76 @@
+# What a person runs in a checkout; each target sets up what it needs, in .venv. `make help` lists them.
+# Variables: PYTHON (3.11 or newer), TORCH_INDEX (where the small CPU build of torch is; empty for the default index).
+
+PYTHON ?= python3
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+MODEL := smollm2-135m
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install -qq --constraint constraints.txt
+DONE := $(VENV)/.done
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_NO_COMPILE := 1
+export PIP_USER := 0
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo demo-short test lint types suffix browser model clean
+
+help: ## Say what there is to make.
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
+
+demo: $(DONE)/reference $(DONE)/suffix model ## Benchmark a real model with and without speculation; at most 8 minutes.
+	@sh scripts/demo.sh examples/demo.yaml
+
+demo-short: $(DONE)/reference $(DONE)/suffix model ## The demo on a few prompts: shows that everything works, not numbers.
+	@sh scripts/demo.sh examples/demo-short.yaml
+
+test: $(DONE)/test $(DONE)/suffix model browser ## Run all tests.
+	$(VENV)/bin/pytest $(TESTS)
+
+lint: $(DONE)/test ## Check style, form and floors.
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+
+types: $(DONE)/test ## Check types.
+	$(VENV)/bin/mypy
+
+clean: ## Remove what was made, .venv included; runs/ is kept.
+	rm -rf $(VENV) site build dist draftmark.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  .benchmarks .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# How .venv comes about: one file in .venv/.done for each finished step ------------------------------------------------
+
+$(DONE)/venv:
+	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
+	@mkdir -p $(@D) && touch $@
+
+$(DONE)/torch: $(DONE)/venv constraints.txt
+	@TORCH_INDEX=$(TORCH_INDEX) sh scripts/install_torch.sh $(PY)
+	@touch $@
+
+$(DONE)/reference: $(DONE)/torch pyproject.toml
+	@echo "Installing Draftmark with its reference engine"
+	@$(PIP) --editable '.[reference]'
+	@touch $@
+
+$(DONE)/test: $(DONE)/torch pyproject.toml
+	@echo "Installing Draftmark with its reference engine and what the tests need"
+	@$(PIP) --editable '.[reference,test]'
+	@touch $@ $(DONE)/reference
+
+$(DONE)/suffix: $(DONE)/torch
+	@sh scripts/install_suffix.sh $(PY) $@
+
+model: $(DONE)/reference
+	@$(VENV)/bin/draftmark models fetch $(MODEL)
+
+browser:
+	@sh scripts/find_browser.sh

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Run a plan, write its page, and say where both are. Ends with the run's exit code.
+# Usage: demo.sh PLAN
+set -eu
+plan=$1
+name=$(basename "$plan" .yaml)
+run=runs/$(date -u +%Y-%m-%dT%H-%M-%SZ)-$name
+draftmark=.venv/bin/draftmark
+
+code=0
+"$draftmark" run "$plan" --out "$run" || code=$?
+[ "$code" -le 1 ] || exit "$code" # 1: some turns failed, and the page shows which
+"$draftmark" report "$run" --out site
+echo
+echo "Run folder:  $run"
+echo "Page:        site/index.html"
+exit "$code"
