@@ -120,11 +120,12 @@ def locate(name: str) -> LocalModel:
         if not alias.fetched:
             raise BackendError(f"model {name!r} was not fetched; run `draftmark models fetch {name}`")
         return LocalModel(name, alias.folder)
-    path = Path(name).expanduser() if name.strip() else Path("/nonexistent")
-    if path.is_dir():
-        return _in_folder(name, path.absolute())
-    if path.is_file():
-        return _in_file(name, path.absolute())
+    try:
+        found = _on_disk(name) if name.strip() else None
+    except OSError as fault:
+        raise BackendError(f"model {name!r} cannot be read: {fault.strerror or fault}") from fault
+    if found is not None:
+        return found
     looks_local = name.startswith((".", "/", "~")) or name.endswith(".gguf")
     if not looks_local and _HUB_NAME.fullmatch(name):
         return LocalModel(name, None)
@@ -135,6 +136,19 @@ def locate(name: str) -> LocalModel:
     raise BackendError(
         f"unknown model {name!r}: it is no alias, no folder, no GGUF file and no hub name (owner/name); {hint}"
     )
+
+
+def _on_disk(name: str) -> LocalModel | None:
+    try:
+        path = Path(name).expanduser().absolute()
+    except RuntimeError:  # ~user of nobody's
+        return None
+    with suppress(ValueError):  # names that no file can have
+        if path.is_dir():
+            return _in_folder(name, path)
+        if path.is_file():
+            return _in_file(name, path)
+    return None
 
 
 def _in_folder(name: str, folder: Path) -> LocalModel:
@@ -162,7 +176,19 @@ def identity(model: LocalModel) -> ModelIdentity:
     A hub name is described by its snapshot in the hub's local cache, and by its name alone where there is none yet.
     Reads every byte once; digests are remembered by path, size and modification time. Parameters are the elements of
     all stored tensors, from file headers alone; null where no header tells them.
+
+    Raises:
+        BackendError: a file of the model cannot be read.
     """
+    try:
+        return _identity(model)
+    except OSError as fault:
+        raise BackendError(
+            f"model {model.name!r}: {fault.filename} cannot be read: {fault.strerror or fault}"
+        ) from fault
+
+
+def _identity(model: LocalModel) -> ModelIdentity:
     folder, revision = model.folder, None
     if folder is None:
         folder = _hub_snapshot(model.name)
