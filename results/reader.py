@@ -41,6 +41,7 @@ class RunReader:
         self.path = path
         self._manifest = manifest
         self._cell_ids = frozenset(cell.cell_id for cell in manifest.cells)
+        self._folders: dict[str, Path] = {}
 
     @property
     def manifest(self) -> RunManifest:
@@ -85,9 +86,12 @@ class RunReader:
         return facts
 
     def _cell(self, cell_id: str) -> Path:
+        folder = self._folders.get(cell_id)
+        if folder is not None:
+            return folder
         if cell_id not in self._cell_ids:
             raise ResultsError(f"{self.path} has no cell {cell_id[:200]!r}; its manifest names every cell it has")
-        return self.path / "cells" / cell_folder_name(cell_id)
+        return self._folders.setdefault(cell_id, self.path / "cells" / cell_folder_name(cell_id))
 
     def checked_turns(self, cell_id: str) -> Iterator[tuple[TurnRecord, int]]:
         """Yield turns with the number of bytes up to each one's end, its line break included where it is there."""

@@ -168,7 +168,8 @@ class RunStore(RunReader):
         if key in known.keys:
             self._files[turn.cell_id] = known
             raise ResultsError(f"{path}: {turn_name(turn)} is recorded already; a turn is measured once")
-        make_subfolder(self.path, path.parent)
+        if known.size == 0:
+            make_subfolder(self.path, path.parent)
         known.size = append_line(path, encode(turn), size=known.size)
         known.keys.add(key)
         self._files[turn.cell_id] = known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from draftmark.results.errors import ResultsError
 from draftmark.results.records import SCHEMA_VERSION, Record
-from draftmark.results.strict_json import decode, encode, maybe_not_finite
+from draftmark.results.strict_json import decode, encode
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 """Pure function from the JSON object of one schema version to that of the next; a value unknown then becomes null."""
@@ -29,16 +30,35 @@ def read_record(model: type[AnyRecord], data: bytes, where: str) -> AnyRecord:
     `where` names file and line and begins every error. Raises `ResultsError` for text that is damaged, foreign, written
     by a newer Draftmark, or of a version that no upgrade leads from.
     """
-    if not maybe_not_finite(data):
-        try:
-            record = model.model_validate_json(data)
-        except ValidationError:
-            pass
-        else:
-            fields = record.model_fields_set
-            if "schema_version" in fields and getattr(record, "schema_version", None) == SCHEMA_VERSION:
-                return record
+    try:
+        record = model.model_validate_json(data)
+    except ValidationError:
+        record = None
+    if record is not None and _is_current(record):
+        return record
     return validate(model, upgraded(model, decode(data, where), where), where)
+
+
+def _is_current(record: Record) -> bool:
+    """Say whether a record that validated may be taken as it is: it names this version and every number is finite."""
+    named = "schema_version" in record.model_fields_set and getattr(record, "schema_version", None) == SCHEMA_VERSION
+    return named and _is_finite(record)
+
+
+def _is_finite(value: Any) -> bool:
+    """Look through free-form fields; lists of numbers right in a record are long, and finite by their types."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Record):
+        fields = vars(value).values()
+        return all(_is_finite(field) for field in fields if not (isinstance(field, list) and _starts_numeric(field)))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_finite, value))
+
+
+def _starts_numeric(values: list[Any]) -> bool:
+    return bool(values) and isinstance(values[0], int | float)
 
 
 def upgraded(model: type[Record], value: Any, where: str) -> dict[str, Any]:

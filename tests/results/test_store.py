@@ -346,8 +346,8 @@ def test_wherever_the_last_record_is_cut_resuming_ends_with_the_same_turns(
         path.write_bytes(whole[:cut])
         # All but the line break is there: the turn was finished and stays.
         kept = 3 if cut >= len(whole) - 1 else 2
-        assert list(RunStore.read(tmp_path / "run").turns("none")) == wanted[:kept]
         with RunStore.resume(tmp_path / "run", make_manifest()) as store:
+            assert len(store.finished("none")) == kept
             for turn in wanted[kept:]:
                 store.append_turn(turn)
         assert path.read_bytes() == whole

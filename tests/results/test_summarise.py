@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from draftmark.results.errors import ResultsError
 from draftmark.results.records import (
     Arm,
     Divergence,
@@ -299,3 +300,13 @@ def test_a_summary_survives_the_disk(
     data = (tmp_path / "run/summary.json").read_bytes()
     assert data == encode(summary, indent=2) + b"\n"
     assert read_record(RunSummary, data, "summary.json") == summary
+
+
+def test_a_summary_with_a_number_that_is_none_is_refused_by_its_place(
+    written: Written, make_cell: MakeCell, make_turn: MakeTurn
+) -> None:
+    data = encode(summarise(written([make_cell()], [make_turn("p1", output_tokens=3)])))
+    broken = data.replace(b'"output_tokens":{"value":3.0', b'"output_tokens":{"value":1e999')
+    assert broken != data
+    with pytest.raises(ResultsError, match=r"summary\.json: cells\[0\]\.metrics\.output_tokens\.value is NaN or inf"):
+        read_record(RunSummary, broken, "summary.json")
