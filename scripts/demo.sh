@@ -3,15 +3,14 @@
 # Usage: demo.sh PLAN
 set -eu
 plan=$1
-name=$(basename "$plan" .yaml)
-run=runs/$(date -u +%Y-%m-%dT%H-%M-%SZ)-$name
+run=runs/$(date -u +%Y-%m-%dT%H-%M-%SZ)-$(basename "$plan" .yaml)-$$
 draftmark=.venv/bin/draftmark
 
 code=0
 "$draftmark" run "$plan" --out "$run" || code=$?
 [ "$code" -le 1 ] || exit "$code" # 1: some turns failed, and the page shows which
-"$draftmark" report "$run" --out site
+"$draftmark" report "$run" --out site >/dev/null
 echo
 echo "Run folder:  $run"
-echo "Page:        site/index.html"
+echo "Page:        site/index.html (open it in a browser; it needs no network)"
 exit "$code"
