@@ -32,7 +32,10 @@
 
   const draw = async (plot) => {
     try {
-      if (!figures.has(plot)) figures.set(plot, JSON.parse(plot.nextElementSibling.textContent));
+      if (!figures.has(plot)) {
+        figures.set(plot, JSON.parse(plot.nextElementSibling.textContent));
+        plot.textContent = "";
+      }
       const figure = themed(figures.get(plot), "", new Map());
       await Plotly.react(plot, figure.data, figure.layout, config);
       plot.dataset.drawn = "yes";

@@ -6,8 +6,8 @@
   const headers = [...table.tHead.rows[0].cells];
   const rows = [...body.rows].map((row, place) => ({ row, place, text: row.textContent.toLowerCase() }));
   const filter = document.getElementById("filter");
-  const categories = document.getElementById("categories");
-  const allColumns = document.getElementById("all-columns");
+  const categories = document.getElementById("show-categories");
+  const allColumns = document.getElementById("show-all");
   const shown = document.getElementById("shown");
 
   const sortKey = (row, column, numeric) => {

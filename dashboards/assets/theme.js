@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const root = document.documentElement;
+  root.classList.add("scripted");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const remembered = () => {
     try {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from draftmark.results.records import (
     Arm,
     CellKey,
@@ -15,15 +17,39 @@ from draftmark.results.records import (
 )
 from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from draftmark.results.summary import Source
+
 NOTE = "prompt sampling only"
 
 
-def value(number, low=None, high=None, *, n=24, unit="1", reason=None, note=None, source="timed"):
+def value(
+    number: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    n: int = 24,
+    unit: str = "1",
+    reason: str | None = None,
+    note: str | None = None,
+    source: Source | None = "timed",
+) -> MetricValue:
     reason = "no reason" if number is None and reason is None else reason
     return MetricValue(value=number, low=low, high=high, n=n, unit=unit, source=source, reason=reason, note=note)
 
 
-def cell(drafter="ngram", length=3, *, suite="coding", category=None, metrics=None, arm=None, **other):
+def cell(
+    drafter: str = "ngram",
+    length: int = 3,
+    *,
+    suite: str = "coding",
+    category: str | None = None,
+    metrics: dict[str, MetricValue] | None = None,
+    arm: str | None = None,
+    **other: object,
+) -> CellSummary:
     if arm is None:
         arm = drafter if length == 0 else f"{drafter} D={length}"
     fields = {
@@ -51,11 +77,19 @@ def cell(drafter="ngram", length=3, *, suite="coding", category=None, metrics=No
     return CellSummary(**{**fields, **other})
 
 
-def baseline(suite="coding", **other):
+def baseline(suite: str = "coding", **other: object) -> CellSummary:
     return cell("none", 0, suite=suite, metrics={"acceptance_length": value(1.0, source="definition")}, **other)
 
 
-def gain(speedup, low=None, high=None, *, al=2.0, note=None, **costs):
+def gain(
+    speedup: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    al: float = 2.0,
+    note: str | None = None,
+    **costs: float,
+) -> dict[str, MetricValue]:
     """Metrics of an arm: its speed-up, acceptance length, and any of the costs that explain it."""
     found = {
         "speedup": value(speedup, low, high, note=note, reason="the baseline failed" if speedup is None else None),
@@ -64,7 +98,9 @@ def gain(speedup, low=None, high=None, *, al=2.0, note=None, **costs):
     return found | {name: value(number, n=1400) for name, number in costs.items()}
 
 
-def manifest(cells=(), *, name="demo", status="complete", plan=None):
+def manifest(
+    cells: Sequence[CellSummary] = (), *, name: str = "demo", status: str = "complete", plan: dict | None = None
+) -> RunManifest:
     environment = Environment(
         draftmark="0.1.0",
         commit="0f6d9c1",
@@ -109,7 +145,13 @@ def manifest(cells=(), *, name="demo", status="complete", plan=None):
     )
 
 
-def run(*cells, flags=(), divergences=(), failures=(), **of_manifest):
+def run(
+    *cells: CellSummary,
+    flags: Sequence[Flag] = (),
+    divergences: Sequence[Divergence] = (),
+    failures: Sequence[dict[str, str]] = (),
+    **of_manifest: object,
+) -> RunSummary:
     return RunSummary(
         schema_version=1,
         manifest=manifest(cells, **of_manifest),
@@ -121,7 +163,7 @@ def run(*cells, flags=(), divergences=(), failures=(), **of_manifest):
     )
 
 
-# One whole run: three suites, six arms of which one is the control and one is left out ---------------------------------
+# One whole run: three suites, six arms of which one is the control and one is left out --------------------------------
 
 _PLAIN_MS = 56.0
 _CATEGORIES = {
@@ -149,7 +191,7 @@ _ARMS = {
 }
 
 
-def _steps(ratio, overhead, inflation):
+def _steps(ratio: float, overhead: float, inflation: float) -> dict[str, MetricValue]:
     plain = _PLAIN_MS / 1000
     return {
         "step_time": value(ratio * plain, n=1400, unit="s"),
@@ -160,7 +202,7 @@ def _steps(ratio, overhead, inflation):
     }
 
 
-def _acceptance(length, al):
+def _acceptance(length: int, al: float) -> dict[str, MetricValue]:
     share = (al - 1) / al
     found = {"coverage": value(0.31 + 0.1 * share, n=1400, source="engine")}
     found["acceptance_rate"] = value(share * 0.8, n=1400, source="engine")
@@ -173,7 +215,7 @@ def _acceptance(length, al):
     return found
 
 
-def _arm(suite, drafter, length, category=None, shift=0.0):
+def _arm(suite: str, drafter: str, length: int, category: str | None = None, shift: float = 0.0) -> CellSummary:
     speedup, low, high, al, ratio, overhead, inflation = _ARMS[suite][drafter, length]
     rough = f"rough (9 conversations); {NOTE}" if category else NOTE
     wide = 1.12 if category else 1.0
@@ -194,7 +236,7 @@ def _arm(suite, drafter, length, category=None, shift=0.0):
     return cell(drafter, length, suite=suite, category=category, metrics=metrics, changed=changed)
 
 
-def _plain(suite, category=None, *, control=False):
+def _plain(suite: str, category: str | None = None, *, control: bool = False) -> CellSummary:
     plain = _PLAIN_MS / 1000
     metrics = {
         "speedup": value(None, n=0, reason="the baseline is what others are compared with", source=None),
@@ -212,7 +254,7 @@ def _plain(suite, category=None, *, control=False):
     return cell("none", 0, suite=suite, category=category, metrics=metrics, arm=arm, control=control)
 
 
-def demo():
+def demo() -> RunSummary:
     """A run whose answer is worked out by hand: n-gram pays for coding, nothing for summarization, unclear for long."""
     cells = []
     for suite, arms in _ARMS.items():

@@ -1,0 +1,93 @@
+"""Real pages in headless Chromium, with the network off and everything that a page asks for or complains of kept."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from draftmark.dashboards.site import write_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@dataclass
+class Opened:
+    """An open page with what it asked the network for and what it complained of."""
+
+    page: Page
+    path: Path
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def draw_all(self) -> None:
+        """Bring every chart into view, as a reader who scrolls would, until all are drawn."""
+        for plot in self.page.query_selector_all(".plot"):
+            plot.scroll_into_view_if_needed()
+        self.page.wait_for_function("() => [...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)")
+
+
+@pytest.fixture(scope="session")
+def specimen() -> ModuleType:
+    """The builders of hand-made runs, shared with the tests of `dashboards`."""
+    source = Path(__file__).parent.parent / "dashboards" / "specimen.py"
+    spec = importlib.util.spec_from_file_location("specimen", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for the tests of a module; it must not outlive them, since its event loop would block others."""
+    if not CHROMIUM.exists():
+        pytest.fail(f"the browser tests need Chromium at {CHROMIUM}; get it with: apt-get install -y chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+    """Write a run's page and open it from its file, offline."""
+    contexts = []
+
+    def opened(summary, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Opened:  # noqa: ANN001
+        path = write_site(summary, tmp_path)
+        context = chromium.new_context(
+            offline=True, viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        found = Opened(context.new_page(), path)
+        found.page.on("request", lambda request: found.requests.append(request.url))
+        found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
+        found.page.on(
+            "console",
+            lambda message: found.complaints.append(message.text) if message.type in {"error", "warning"} else None,
+        )
+        found.page.goto(path.as_uri())
+        return found
+
+    yield opened
+    for context in contexts:
+        context.close()

@@ -1,0 +1,171 @@
+"""The charts: what they draw, what they leave as gaps, and what stands in place of a chart without data."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.dashboards.acceptance_figures import acceptance_by_position, length_against_d, length_against_speedup
+from draftmark.dashboards.figures import MAX_CATEGORIES, speedup_by_arm, speedup_by_category, step_time
+from draftmark.dashboards.groups import groups_of
+from draftmark.dashboards.palette import looks
+from draftmark.dashboards.sections import sections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from draftmark.dashboards.chart import Chart
+    from draftmark.results.summary import CellSummary
+
+
+def drawn(chart_of: Callable[..., Chart], *cells: CellSummary, specimen: ModuleType) -> Chart:
+    summary = specimen.run(*cells)
+    (group,) = groups_of(summary)
+    style = looks(summary.cells)
+    arguments = {
+        speedup_by_arm: (group, style, [1.0]),
+        speedup_by_category: (group, style, [1.0]),
+        step_time: (group,),
+    }.get(chart_of, (group, style))
+    return chart_of(*arguments)
+
+
+def marks(chart: Chart) -> list[dict[str, Any]]:
+    return [trace for trace in chart.figure["data"] if "hovertext" in trace]
+
+
+def test_speed_ups_are_drawn_with_their_intervals(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.32, 1.10, 1.58))
+    (mark,) = marks(drawn(speedup_by_arm, specimen.baseline(), arm, specimen=specimen))
+    assert list(mark["x"]) == [1.32]
+    assert mark["error_x"]["array"] == [pytest.approx(0.26)]
+    assert mark["error_x"]["arrayminus"] == [pytest.approx(0.22)]
+
+
+def test_rough_intervals_have_hollow_marks(specimen: ModuleType) -> None:
+    solid = specimen.cell("ngram", 3, metrics=specimen.gain(1.3, 1.1, 1.5))
+    rough = specimen.cell("ngram", 8, metrics=specimen.gain(1.3, 1.1, 1.5, note="rough (9 conversations)"))
+    bare = specimen.cell("ngram", 16, metrics=specimen.gain(1.3))
+    found = marks(drawn(speedup_by_arm, solid, rough, bare, specimen=specimen))
+    assert [mark["marker"]["symbol"] for mark in found] == ["circle", "circle-open", "circle-open"]
+    assert found[2]["error_x"]["visible"] is False
+
+
+def test_an_arm_without_a_number_keeps_its_row_and_says_so(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.3, 1.1, 1.5))
+    without = specimen.cell("suffix", 8, metrics=specimen.gain(None))
+    chart = drawn(speedup_by_arm, arm, without, specimen=specimen)
+    assert len(marks(chart)) == 1
+    said = [note for note in chart.figure["layout"]["annotations"] if note["text"] == "not measured"]
+    assert [(note["y"], note["hovertext"]) for note in said] == [(1, "the baseline failed")]
+
+
+def test_a_chart_without_any_number_is_a_sentence_with_the_reasons(specimen: ModuleType) -> None:
+    chart = drawn(speedup_by_arm, specimen.cell("ngram", 8, metrics=specimen.gain(None)), specimen=specimen)
+    assert (chart.figure, chart.missing) == (None, "not measured: the baseline failed")
+
+
+def test_every_chart_of_a_run_without_numbers_has_its_sentence(specimen: ModuleType) -> None:
+    why = "draftmark[suffix] is not installed"
+    summary = specimen.run(
+        specimen.cell("none", 0, status="left out", status_text=why),
+        specimen.cell("suffix", 8, status="left out", status_text=why),
+    )
+    charts = [chart for section in sections(summary) for chart in section.charts]
+    assert charts
+    assert all(chart.figure is None and chart.missing.startswith("not measured: ") for chart in charts)
+
+
+def test_positions_never_proposed_are_gaps_not_zeros(specimen: ModuleType) -> None:
+    metrics = {
+        "conditional_acceptance[2]": specimen.value(None, reason="position 2 was never proposed"),
+        "conditional_acceptance[1]": specimen.value(0.5),
+        "conditional_acceptance[3]": specimen.value(0.25),
+    }
+    chart = drawn(acceptance_by_position, specimen.cell("ngram", 3, metrics=metrics), specimen=specimen)
+    (curve,) = marks(chart)
+    assert (list(curve["x"]), list(curve["y"])) == ([1, 2, 3], [0.5, None, 0.25])
+    assert curve["connectgaps"] is False
+
+
+def test_overhead_lines_are_al_over_one_plus_o(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.3, 1.1, 1.5, al=2.0))
+    figure = drawn(length_against_speedup, arm, specimen=specimen).figure
+    slopes = [t["y"][1] / t["x"][1] for t in figure["data"] if t["mode"] == "lines"]
+    assert slopes == pytest.approx([1, 1 / 1.25, 1 / 1.5, 1 / 2, 1 / 3, 1 / 5])
+
+
+def test_thousands_of_category_points_are_thinned_and_their_number_is_told(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.3, 1.1, 1.5))
+    parts = [
+        specimen.cell("ngram", 8, category=f"kind {i}", metrics=specimen.gain(9.0 if i == 4321 else 1.3))
+        for i in range(6000)
+    ]
+    chart = drawn(length_against_speedup, arm, *parts, specimen=specimen)
+    small = next(trace for trace in chart.figure["data"] if len(trace["x"]) > 100)
+    assert len(small["x"]) <= 5000
+    assert max(small["y"]) == 9.0
+    assert "of 6,000 points drawn" in chart.note
+
+
+def test_categories_beyond_the_cap_are_counted(specimen: ModuleType) -> None:
+    parts = [
+        specimen.cell("ngram", 8, category=f"kind {i}", metrics=specimen.gain(1.3, 1.1, 1.5))
+        for i in range(MAX_CATEGORIES + 5)
+    ]
+    chart = drawn(speedup_by_category, specimen.cell("ngram", 8), *parts, specimen=specimen)
+    assert len(marks(chart)) == MAX_CATEGORIES
+    assert chart.note == "5 more categories are in the table."
+
+
+def test_one_line_per_drafter_goes_through_its_draft_lengths_in_order(specimen: ModuleType) -> None:
+    arms = [specimen.cell("ngram", d, metrics=specimen.gain(1.0, al=al)) for d, al in ((8, 2.3), (3, 1.9))]
+    chart = drawn(length_against_d, *arms, specimen=specimen)
+    curve = marks(chart)[-1]
+    assert (list(curve["x"]), list(curve["y"])) == ([3, 8], [1.9, 2.3])
+
+
+def test_a_step_is_stacked_from_its_parts_in_milliseconds(specimen: ModuleType) -> None:
+    parts = {"t_draft_exposed": 0.030, "t_verify": 0.060, "t_other": 0.010}
+    metrics = {name: specimen.value(seconds, unit="s") for name, seconds in parts.items()}
+    chart = drawn(step_time, specimen.cell("draft-model", 3, metrics=metrics), specimen=specimen)
+    bars = {bar["name"]: list(bar["x"]) for bar in chart.figure["data"]}
+    assert bars == {"drafting": [30.0], "verifying": [60.0], "other": [pytest.approx(10.0)]}
+
+
+def test_a_step_that_cannot_be_split_is_shown_whole(specimen: ModuleType) -> None:
+    split = {name: specimen.value(0.05, unit="s") for name in ("t_draft_exposed", "t_verify", "t_other", "step_time")}
+    whole = {"step_time": specimen.value(0.08, unit="s")}
+    cells = [specimen.cell("ngram", 3, metrics=split), specimen.cell("eagle3", 3, metrics=whole)]
+    chart = drawn(step_time, *cells, specimen=specimen)
+    bars = {bar["name"]: list(bar["x"]) for bar in chart.figure["data"]}
+    assert bars["verifying"] == [50.0, None]
+    assert bars["not split"] == [None, 80.0]
+
+
+def test_names_are_escaped_for_plotly(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, arm="<b>x</b> & y", metrics=specimen.gain(1.3, 1.1, 1.5))
+    chart = drawn(speedup_by_arm, arm, specimen=specimen)
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["&lt;b&gt;x&lt;/b&gt; &amp; y"]
+    assert marks(chart)[0]["hovertext"][0].startswith("<b>&lt;b&gt;x&lt;/b&gt; &amp; y</b>")
+
+
+def test_every_figure_of_the_demo_is_strict_json(specimen: ModuleType) -> None:
+    figures = [chart.figure for section in sections(specimen.demo()) for chart in section.charts]
+    assert len(figures) == 18
+    for figure in figures:
+        json.dumps(figure, allow_nan=False)
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_numbers_that_are_not_finite_reach_no_figure(specimen: ModuleType, broken: float) -> None:
+    names = ("speedup", "acceptance_length", "t_verify", "step_time", "tpot", "conditional_acceptance[1]")
+    good = specimen.cell("ngram", 3, metrics={name: specimen.value(1.1, 1.0, 1.2) for name in names})
+    bad = specimen.cell("ngram", 8, metrics={name: specimen.value(broken, broken, broken) for name in names})
+    for section in sections(specimen.run(good, bad)):
+        for chart in section.charts:
+            json.dumps(chart.figure, allow_nan=False)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from draftmark.dashboards.lamps import lamps
+from draftmark.results.summary import Flag
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def test_the_five_lamps_every_run_owes_are_shown_even_when_not_checked(specimen: ModuleType) -> None:
+    found = lamps(specimen.run(specimen.baseline()))
+    assert [lamp.title for lamp in found] == [
+        "Speculation really on",
+        "Baseline sane",
+        "Output unchanged beyond the control",
+        "Client on time",
+        "Launches",
+    ]
+    assert {(lamp.level, lamp.word) for lamp in found} == {("unknown", "not checked")}
+
+
+def test_the_gravest_flag_decides_a_lamp_and_comes_first(specimen: ModuleType) -> None:
+    flags = [
+        Flag(name="speculation", level="ok", text="ngram drafts.", cells=[]),
+        Flag(name="speculation", level="fault", text="suffix never drafted.", cells=[]),
+        Flag(name="speculation", level="warning", text="coverage is 2%.", cells=[]),
+    ]
+    lamp = lamps(specimen.run(specimen.baseline(), flags=flags))[0]
+    assert (lamp.level, lamp.word) == ("fault", "fault")
+    assert lamp.texts == ("suffix never drafted.", "coverage is 2%.", "ngram drafts.")
+
+
+def test_a_flag_of_some_cells_names_their_arms_and_suites(specimen: ModuleType) -> None:
+    cells = [specimen.baseline(), specimen.cell("ngram", 3), specimen.cell("ngram", 8)]
+    flag = Flag(name="failures", level="warning", text="1 turn failed.", cells=["coding/ngram D=8"])
+    assert lamps(specimen.run(*cells, flags=[flag]))[-1].texts == ("1 turn failed. (ngram D=8, coding)",)
+
+
+def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
+    flag = Flag(name="identities", level="fault", text="T is not 1 + sum e.", cells=[])
+    titles = [lamp.title for lamp in lamps(specimen.run(specimen.baseline(), flags=[flag]))]
+    assert titles[-1] == "Counts add up"
+    assert "Failed turns" not in titles
