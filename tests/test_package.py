@@ -130,9 +130,7 @@ def test_constraints_meet_what_the_package_asks_for() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"].values()
-    asked = [
-        Requirement(line) for line in [*project["dependencies"], *(line for group in extras.values() for line in group)]
-    ]
+    asked = [Requirement(line) for group in [project["dependencies"], *extras] for line in group]
     pins = {}
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
