@@ -1,4 +1,4 @@
-"""The prose that ships with Draftmark, as paragraphs of sentences; read-only and frozen."""
+"""The prose that ships with Draftmark, as sections of paragraphs of sentences; read-only and frozen."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from importlib.resources import files
 
 from draftmark.suites.prompt import SuiteError
 
+Section = tuple[tuple[str, ...], ...]
+"""Paragraphs, each a run of sentences."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \n]+(?=[A-Z\"'])|(?<=[.!?][\"'])[ \n]+(?=[A-Z\"'])")
 
 
 @cache
-def paragraphs() -> tuple[tuple[str, ...], ...]:
-    """Return the corpus as paragraphs, each a run of sentences; headings and comments are left out.
-
-    Raises `SuiteError` where the file did not come with this installation.
-    """
+def sections() -> tuple[Section, ...]:
+    """Return the corpus without its headings; raise `SuiteError` where the file did not come with this installation."""
     try:
         text = (files("draftmark.suites.builtin") / "corpus.md").read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError) as fault:
         raise SuiteError(
             f"the corpus of builtin/long-sequence cannot be read ({fault}); install Draftmark anew"
         ) from fault
-    return split_paragraphs(text)
+    return split_sections(text)
 
 
-def split_paragraphs(text: str) -> tuple[tuple[str, ...], ...]:
-    """Split markdown prose into paragraphs of sentences, white space made single."""
-    found = []
-    for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
-        lines = [line.strip(" \t") for line in block.strip(" \t\n").split("\n")]
-        prose = "\n".join(line for line in lines if line and not line.startswith(("#", "<!--", "---")))
-        sentences = [re.sub(r"[ \t\n]+", " ", sentence) for sentence in _SENTENCE_END.split(prose) if sentence]
-        if sentences:
-            found.append(tuple(sentences))
-    return tuple(found)
+def split_sections(text: str) -> tuple[Section, ...]:
+    """Split markdown prose at its headings, blank lines and sentence ends; white space inside is made single."""
+    parts = re.split(r"(?m)^#.*$", text.replace("\r\n", "\n"))
+    found = (tuple(_paragraphs(part)) for part in parts)
+    return tuple(section for section in found if section)
 
 
 def prose_from(share: float) -> list[str]:
-    """Return every sentence of the corpus once, starting at the paragraph `share` (0 to below 1) of the way through.
+    """Return every sentence of the corpus once, starting at the section `share` (0 to below 1) of the way through.
 
     Each is led by the space, or the blank line of a new paragraph, that parts it from the one before.
     """
-    whole = paragraphs()
+    whole = sections()
     start = int(share * len(whole))
     return [
         ("\n\n" if index == 0 else " ") + sentence
-        for paragraph in whole[start:] + whole[:start]
+        for section in whole[start:] + whole[:start]
+        for paragraph in section
         for index, sentence in enumerate(paragraph)
+    ]
+
+
+def _paragraphs(part: str) -> list[tuple[str, ...]]:
+    blocks = (block.strip(" \t\n") for block in re.split(r"\n[ \t]*\n", part))
+    return [
+        tuple(re.sub(r"[ \t\n]+", " ", sentence) for sentence in _SENTENCE_END.split(block))
+        for block in blocks
+        if block
     ]

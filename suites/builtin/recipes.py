@@ -53,18 +53,18 @@ _LOW = (
      "Copy the log above from its first line on, exactly as it stands. Write the lines only."),
     ("log-warnings", "Here is the log of a service.", service_log, "",
      "List every line of the log above that says WARN, unchanged and in order. Write the lines only."),
-    ("table-checked", "Here are the readings of some river gauges.", station_table, _TABLE,
-     "Write the table above again, heading included, with \"not checked\" replaced by \"checked\" in every row."),
+    ("table-copy", "Here are the readings of some river gauges.", station_table, _TABLE,
+     'Copy the table above, beginning with | North Weir | 00:00 | exactly as it stands. Write the rows only.'),
     ("prices-currency", "Here is a price list.", price_list, _PRICES,
-     "Write the list above again from its heading on, with EUR replaced by CHF in every row. Keep all else."),
+     "Copy the list above, beginning with article,name,finish and write CHF for EUR in every row. Keep all else."),
     ("settings-timeout", "Here is the settings file of a group of workers.", settings, "",
-     "Write the file above again from its first section on, with timeout_s = 45 in every section. Keep all else."),
+     "Copy the file above, beginning with [worker.orders-1] and write timeout_s = 45 in every section. Keep all else."),
     ("class-rename", "Here is a Python class.", accessors, _CLASS,
-     "Write the class above again from its first line on, with get_ renamed to read_ everywhere. Keep all else."),
+     "Copy the methods above, beginning with def _check(self, value): and write read_ for get_ in every name."),
     ("statements-copy", "Here are the statements that fill a table.", insert_statements, "",
-     "Copy the statements above, from the first one on, exactly as they stand. Write the statements only."),
+     "Copy the statements above, beginning with INSERT INTO booking, exactly as they stand. Write the lines only."),
     ("parcels-insured", "Here are the parcels of one day.", json_records, "",
-     "Write the records above again in the same order, with \"insured\": true in each. Write the records only."),
+     'Copy all lines above, beginning with {"parcel": and write "insured": true in each. Write the lines only.'),
 )  # fmt: skip
 
 _MIXED = (
@@ -89,7 +89,7 @@ _MIXED = (
 )  # fmt: skip
 
 _HIGH = (
-    ("continue", "Here is a passage from a book.", "Continue the passage in the same voice for several paragraphs."),
+    ("continue", "Here is a passage from a book.", "Invent what comes after the passage, in the same voice; repeat none of it."),
     ("disagree", "Here is part of an essay.", "Argue against the essay as well as you can, in four short paragraphs."),
     ("letter", "Here is a text by a writer you have never met.",
      "Write the author a letter: what moved you, what you doubt, and what you would like to know."),
@@ -99,7 +99,7 @@ _HIGH = (
     ("lesson", "Here is a text for a lesson.",
      "Plan an hour with it for a class of fifteen-year-olds: aims, questions, an exercise, and what may go wrong."),
     ("before", "Here is a passage from a book.", "Tell what may have happened on the day before, as a short story."),
-    ("titles", "Here is a text without a title.", "Propose six unusual titles, and defend each in two sentences."),
+    ("titles", "Here is a text without a title.", "Give a numbered list of six unusual titles for it, and defend each in two sentences."),
 )  # fmt: skip
 
 
