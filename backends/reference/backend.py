@@ -106,6 +106,7 @@ class ReferenceBackend:
             "threads": torch.get_num_threads(),
             "attention": model.attention,
             "kv_cache": "preallocated, rolled back by length",
+            "gpus": 1 if model.device.type == "cuda" else 0,
             "batch": 1,
             "concurrency": "one request at a time",
             "context_limit": _told(model.context_limit),

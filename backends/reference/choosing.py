@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Protocol
 
 import torch
@@ -46,7 +47,7 @@ class Sampled:
 
     def __init__(self, sampling: Sampling, seed: int, device: torch.device) -> None:
         self._sampling = sampling
-        self._generator = torch.Generator(device=device).manual_seed(seed % 2**63)
+        self._generator = torch.Generator(device=device).manual_seed(_balanced(seed))
 
     def pick(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw a token; return it with the distribution it came from."""
@@ -57,6 +58,11 @@ class Sampled:
         """Accept by lossless rejection sampling."""
         chances = probabilities(logits, self._sampling)
         return accept_sampled(chances, draft.tokens, draft.probabilities, self._generator)
+
+
+def _balanced(seed: int) -> int:
+    """Spread a seed over 63 bits: torch's generators start alike from small seeds that lie close together."""
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:8], "big") >> 1
 
 
 def chooser(sampling: Sampling, seed: int, device: torch.device) -> Chooser:
