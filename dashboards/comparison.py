@@ -14,15 +14,25 @@ from draftmark.dashboards.groups import Group, groups_of
 from draftmark.dashboards.wording import interval, listed, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
-    from draftmark.results.summary import CellSummary, MetricValue, RunSummary
+    from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
 
 MATERIAL_GAIN = 1.05
 """An interval that includes 1 and reaches above this leaves open a gain worth having."""
 
 VERDICTS = {"pays": "pays", "nothing": "nothing pays here", "unclear": "cannot tell"}
 """Outcomes in words."""
+
+_DOUBTS = {
+    "speculation": "speculation may not have been on",
+    "baseline": "the baseline is not steady",
+    "losslessness": "the output was not shown to be unchanged",
+    "client": "the client was not on time",
+    "launches": "see the lamp about launches",
+    "identities": "the engine's counts do not add up",
+    "values": "some values are not plausible",
+}
 
 _TELLING_COST = 0.2
 """A cost is named as a reason from this share of a plain step on."""
@@ -52,11 +62,17 @@ def answers(summary: RunSummary) -> list[Answer]:
     everyone = [cell.cell_id for cell in summary.cells]
     faults = [flag for flag in summary.flags if flag.name == "losslessness" and flag.level == "fault"]
     faulty = {cell for flag in faults for cell in flag.cells or everyone}
-    return [answer(group, faulty=faulty) for group in groups_of(summary) if group.overall]
+    return [answer(group, faulty=faulty, flags=summary.flags) for group in groups_of(summary) if group.overall]
 
 
-def answer(group: Group, *, faulty: Collection[str] = ()) -> Answer:
-    """Answer for one group; `faulty` holds the ids of cells whose output is wrong."""
+def answer(group: Group, *, faulty: Collection[str] = (), flags: Sequence[Flag] = ()) -> Answer:
+    """Answer for one group.
+
+    Args:
+        group: The arms to choose from.
+        faulty: Ids of cells whose output is wrong.
+        flags: The run's flags; those that put the answer in doubt are named beside it.
+    """
     measured = [cell for cell in group.arms if _speedup(cell).value is not None]
     lossy = [cell for cell in measured if cell.cell_id in faulty]
     sound = sorted((cell for cell in measured if cell.cell_id not in faulty), key=_gain, reverse=True)
@@ -69,19 +85,19 @@ def answer(group: Group, *, faulty: Collection[str] = ()) -> Answer:
             outcome="pays",
             headline=f"{best.arm} is {_times(best)} the speed of no speculation {interval(_speedup(best))}",
             details=(*_others(best, paying, sound), *_why_not_the_longest(best, sound), *asides),
-            sureness=_sureness(best, len(sound)),
+            sureness=(*_sureness(best), *_choice(len(sound)), *_doubts(group, best, flags)),
         )
     if not sound:
         return Answer(group.label, "unclear", _why_unmeasured(group, lossy), asides)
     best = sound[0]
-    open_arms = [cell for cell in sound if _speedup(cell).high is None or (_speedup(cell).high or 0) >= MATERIAL_GAIN]
-    closed = not open_arms
+    undecided = [cell for cell in sound if _speedup(cell).high is None or (_speedup(cell).high or 0) >= MATERIAL_GAIN]
+    spoken = undecided[0] if undecided else best
     return Answer(
         scope=group.label,
-        outcome="nothing" if closed else "unclear",
-        headline=_nothing(best) if closed else _unclear(open_arms[0]),
-        details=(*_why_not_the_longest(best if closed else open_arms[0], sound), *asides),
-        sureness=_sureness(best if closed else open_arms[0], len(sound)),
+        outcome="unclear" if undecided else "nothing",
+        headline=_unclear(spoken) if undecided else _nothing(spoken),
+        details=(*_why_not_the_longest(spoken, sound), *asides),
+        sureness=(*_sureness(spoken), *_doubts(group, spoken, flags)),
     )
 
 
@@ -177,16 +193,27 @@ def _left_out(group: Group) -> tuple[str, ...]:
     return tuple(f"{cell.arm} was left out" for cell in group.arms if cell.status == "left out")
 
 
-def _sureness(cell: CellSummary, rivals: int) -> tuple[str, ...]:
-    """Say what the number stands on: pairs, the metric's note, unfinished or failed turns, the choice among arms."""
+def _sureness(cell: CellSummary) -> tuple[str, ...]:
+    """Say what the number stands on: pairs, the metric's note, unfinished or failed turns."""
     metric = _speedup(cell)
-    said = [f"95% interval over {metric.n:,} pairs"] if metric.high is not None else [f"{metric.n:,} pairs"]
-    if metric.note:
+    pairs = f"{metric.n:,} {'pair' if metric.n == 1 else 'pairs'}"
+    said = [pairs if metric.high is None else f"95% interval over {pairs}"]
+    if metric.note and metric.high is not None:
         said.append(metric.note)
     if cell.status == "partial":
         said.append(cell.status_text)
     if cell.turns_failed:
         said.append(f"{cell.turns_failed} failed {'turns' if cell.turns_failed > 1 else 'turn'} left out")
-    if rivals > 1:
-        said.append(f"best of {rivals} arms, interval not widened for the choice")
     return tuple(said)
+
+
+def _choice(rivals: int) -> tuple[str, ...]:
+    return (f"best of {rivals} arms, interval not widened for the choice",) if rivals > 1 else ()
+
+
+def _doubts(group: Group, cell: CellSummary, flags: Sequence[Flag]) -> tuple[str, ...]:
+    """Name the lamps that are not green for this arm, or for the group's baseline."""
+    mine = {cell.cell_id}
+    grave = [flag for flag in flags if flag.level in {"warning", "fault"} and flag.name != "failures"]
+    meant = [f for f in grave if not f.cells or set(f.cells) & (group.cell_ids if f.name == "baseline" else mine)]
+    return tuple(dict.fromkeys(f"{flag.level}: {_DOUBTS[flag.name]}" for flag in meant))

@@ -1,12 +1,16 @@
-"""What the run was: machine, software, models, suites, settings and plan, as labelled texts."""
+"""What the run was and what its numbers mean: machine, models, suites, settings, plan and definitions, as texts."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from draftmark.results.metrics import Metric
     from draftmark.results.records import Environment, ModelIdentity, RunManifest, SuiteIdentity
     from draftmark.results.summary import RunSummary
 
@@ -29,12 +33,21 @@ def headline_facts(summary: RunSummary) -> list[str]:
     if manifest.sessions:
         environment = manifest.sessions[-1].environment
         facts.append(", ".join(dict.fromkeys(environment.gpus)) or environment.cpu or environment.platform)
-        facts.append(manifest.sessions[0].started_at)
+        facts.append(moment(manifest.sessions[0].started_at))
     if summary.elapsed_s is not None:
         facts.append(duration(summary.elapsed_s))
     if manifest.status != "complete":
-        facts.append(f"run {manifest.status}")
+        facts.append(f"status: {manifest.status}")
     return facts
+
+
+def moment(stamp: str) -> str:
+    """Write an ISO 8601 stamp as a date and time of day in UTC; one that is no such stamp stays as it is."""
+    try:
+        when = datetime.fromisoformat(stamp)
+    except ValueError:
+        return stamp
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when.tzinfo else stamp
 
 
 def duration(seconds: float) -> str:
@@ -118,6 +131,25 @@ def resolved_settings(manifest: RunManifest) -> list[Block]:
         for record in manifest.cells
         if record.resolved
     ]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One entry of the definitions: metrics that differ in name alone (bins of one number) share it."""
+
+    names: tuple[str, ...]
+    unit: str
+    better: str | None
+    about: str
+    formula: str
+
+
+def definitions(metrics: Iterable[Metric]) -> list[Definition]:
+    """Return the definitions in the order of the metrics, one for all that read the same."""
+    names: dict[tuple[str, str | None, str, str], list[str]] = {}
+    for metric in metrics:
+        names.setdefault((metric.unit, metric.better, metric.about, metric.formula), []).append(metric.name)
+    return [Definition(tuple(alike), *told) for told, alike in names.items()]
 
 
 def plan_text(manifest: RunManifest) -> str:

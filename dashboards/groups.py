@@ -15,6 +15,8 @@ class Group:
     """Cells that differ in the arm alone. `label` is the suite and whatever tells it from the suite's other groups."""
 
     id: str
+    cell_ids: frozenset[str]
+    """Ids of all its cells, the control's among them."""
     suite: str
     label: str
     overall: tuple[CellSummary, ...]
@@ -55,7 +57,9 @@ def groups_of(summary: RunSummary) -> list[Group]:
     A label names the suite, and after it only what differs between the suite's groups (concurrency, backend, sampling).
     """
     cells: dict[str, list[CellSummary]] = {}
+    ids: dict[str, set[str]] = {}
     for cell in summary.cells:
+        ids.setdefault(cell.group, set()).add(cell.cell_id)
         if not cell.control:
             cells.setdefault(cell.group, []).append(cell)
     facts = {group: _facts(members[0], summary.manifest) for group, members in cells.items()}
@@ -67,6 +71,7 @@ def groups_of(summary: RunSummary) -> list[Group]:
         found.append(
             Group(
                 id=group,
+                cell_ids=frozenset(ids[group]),
                 suite=suite,
                 label=", ".join([suite, *telling]),
                 overall=tuple(cell for cell in members if cell.category is None),

@@ -20,6 +20,11 @@ _TITLES = {
     "failures": "Failed turns",
     "values": "Values plausible",
 }
+"""What each lamp says when it is green."""
+
+_NAMED = 3
+"""Cells a flag names; of more it gives the number."""
+
 _ALWAYS = ("speculation", "baseline", "losslessness", "client", "launches")
 _SEVERITY = {"fault": 0, "warning": 1, "note": 2, "ok": 3}
 
@@ -32,7 +37,7 @@ class Lamp:
     level: Literal["ok", "note", "warning", "fault", "unknown"]
     word: str
     texts: tuple[str, ...]
-    """What was found, the gravest first, each ending with the arms it speaks of."""
+    """What was found, the gravest first, each ending with the cells it speaks of."""
 
 
 def lamps(summary: RunSummary) -> list[Lamp]:
@@ -40,7 +45,7 @@ def lamps(summary: RunSummary) -> list[Lamp]:
     raised: dict[str, list[Flag]] = {}
     for flag in summary.flags:
         raised.setdefault(flag.name, []).append(flag)
-    arms = {cell.cell_id: f"{cell.arm}, {cell.suite}" for cell in summary.cells if cell.category is None}
+    arms = {cell.cell_id: f"{cell.arm} on {cell.suite}" for cell in summary.cells if cell.category is None}
     found = []
     for name, title in _TITLES.items():
         flags = sorted(raised.get(name, []), key=lambda flag: _SEVERITY[flag.level])
@@ -56,5 +61,6 @@ def lamps(summary: RunSummary) -> list[Lamp]:
 def _said(flag: Flag, arms: dict[str, str]) -> str:
     if not flag.cells or len(flag.cells) == len(arms):
         return flag.text
-    names = [arms.get(cell, cell) for cell in flag.cells]
-    return f"{flag.text} ({listed(names)})"
+    if len(flag.cells) > _NAMED:
+        return f"{flag.text} ({len(flag.cells)} of {len(arms)} cells)"
+    return f"{flag.text} ({listed([arms.get(cell, cell) for cell in flag.cells])})"

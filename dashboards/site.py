@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.comparison import VERDICTS, answers
-from draftmark.dashboards.facts import blocks, headline_facts, plan_text, resolved_settings
+from draftmark.dashboards.facts import blocks, definitions, headline_facts, plan_text, resolved_settings
 from draftmark.dashboards.lamps import lamps
 from draftmark.dashboards.sections import sections
 from draftmark.dashboards.tables import arms_table, changes, divergences, failures
@@ -91,7 +91,7 @@ def render(summary: RunSummary, *, command: str | None = None) -> str:
             blocks=blocks(summary),
             resolved=resolved_settings(summary.manifest),
             plan=plan_text(summary.manifest),
-            metrics=list(METRICS.values()),
+            definitions=definitions(METRICS.values()),
             style=_asset("page.css"),
             head_script=head.markup,
             body_scripts=[script.markup for script in body],

@@ -236,4 +236,4 @@ def divergences(summary: RunSummary) -> Listing:
 
 
 def _cell_names(summary: RunSummary) -> dict[str, str]:
-    return {cell.cell_id: f"{cell.arm}, {cell.suite}" for cell in summary.cells if cell.category is None}
+    return {cell.cell_id: f"{cell.arm} on {cell.suite}" for cell in summary.cells if cell.category is None}

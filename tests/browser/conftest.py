@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -59,10 +60,11 @@ def specimen() -> ModuleType:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One browser for the tests of a module; it must not outlive them, since its event loop would block others."""
-    if not CHROMIUM.exists():
-        pytest.fail(f"the browser tests need Chromium at {CHROMIUM}; get it with: apt-get install -y chromium")
+    found = [path for path in map(shutil.which, BROWSERS) if path]
+    if not found:
+        pytest.fail("the browser tests need Chromium; on Debian or Ubuntu: sudo apt-get install -y chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=found[0], args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -200,3 +200,15 @@ def test_the_demo_answers_suite_by_suite(specimen: ModuleType) -> None:
         ("summarization", "nothing"),
         ("long-sequence", "unclear"),
     ]
+
+
+def test_lamps_that_are_not_green_for_the_winner_or_the_baseline_stand_beside_the_answer(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.32, 1.10, 1.58))
+    control = specimen.cell("none", 0, arm="none (control)", control=True, cell_id="coding/control")
+    flags = [
+        Flag(name="baseline", level="warning", text="The two runs differ by 9%.", cells=["coding/control"]),
+        Flag(name="speculation", level="warning", text="Coverage is 2%.", cells=["coding/other"]),
+        Flag(name="launches", level="note", text="One launch.", cells=[]),
+    ]
+    answer = only(specimen.run(specimen.baseline(), control, arm, flags=flags))
+    assert answer.sureness == ("95% interval over 24 pairs", "warning: the baseline is not steady")

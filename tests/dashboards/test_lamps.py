@@ -35,7 +35,7 @@ def test_the_gravest_flag_decides_a_lamp_and_comes_first(specimen: ModuleType) -
 def test_a_flag_of_some_cells_names_their_arms_and_suites(specimen: ModuleType) -> None:
     cells = [specimen.baseline(), specimen.cell("ngram", 3), specimen.cell("ngram", 8)]
     flag = Flag(name="failures", level="warning", text="1 turn failed.", cells=["coding/ngram D=8"])
-    assert lamps(specimen.run(*cells, flags=[flag]))[-1].texts == ("1 turn failed. (ngram D=8, coding)",)
+    assert lamps(specimen.run(*cells, flags=[flag]))[-1].texts == ("1 turn failed. (ngram D=8 on coding)",)
 
 
 def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
@@ -43,3 +43,9 @@ def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
     titles = [lamp.title for lamp in lamps(specimen.run(specimen.baseline(), flags=[flag]))]
     assert titles[-1] == "Counts add up"
     assert "Failed turns" not in titles
+
+
+def test_a_flag_of_many_cells_gives_their_number(specimen: ModuleType) -> None:
+    cells = [specimen.cell("ngram", d) for d in range(1, 7)]
+    flag = Flag(name="failures", level="warning", text="Not finished.", cells=[one.cell_id for one in cells[:5]])
+    assert lamps(specimen.run(*cells, flags=[flag]))[-1].texts == ("Not finished. (5 of 6 cells)",)

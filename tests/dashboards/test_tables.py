@@ -92,7 +92,7 @@ def test_lists_of_what_went_wrong_are_capped_and_tell_the_true_number(
     failed = [{"cell_id": "coding/ngram D=3", "question_id": f"q{i}", "kind": "timeout"} for i in range(10)]
     listing = tables.failures(specimen.run(specimen.cell(), failures=failed))
     assert (len(listing.rows), listing.total) == (3, 10)
-    assert listing.rows[0] == ("ngram D=3, coding", "q0 turn , repeat ", "timeout", "")
+    assert listing.rows[0] == ("ngram D=3 on coding", "q0 turn , repeat ", "timeout", "")
 
 
 def test_faults_come_before_numeric_ties_and_ended_answers_are_said(specimen: ModuleType) -> None:

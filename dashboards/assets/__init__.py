@@ -1,0 +1,1 @@
+"""The style sheet and the scripts that pages hold."""

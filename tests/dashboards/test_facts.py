@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from draftmark.dashboards.facts import blocks, definitions, duration, headline_facts, moment, plan_text
+from draftmark.results.metrics import METRICS
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (312.4, "5 min 12 s"), (7260.0, "2 h 1 min")]
+)
+def test_durations_leave_out_leading_zeros(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+def test_moments_are_shown_in_utc_and_other_texts_as_they_are() -> None:
+    assert moment("2026-11-30T01:04:07+02:00") == "2026-11-29 23:04 UTC"
+    assert moment("yesterday") == "yesterday"
+
+
+def test_the_headline_names_target_engine_machine_moment_and_duration(specimen: ModuleType) -> None:
+    assert headline_facts(specimen.run(specimen.baseline())) == [
+        "smollm2-135m",
+        "reference engine",
+        "Example CPU 2.5 GHz",
+        "2026-11-29 21:04 UTC",
+        "5 min 12 s",
+    ]
+
+
+def test_a_run_that_is_not_complete_says_so_in_the_headline(specimen: ModuleType) -> None:
+    assert headline_facts(specimen.run(status="interrupted"))[-1] == "status: interrupted"
+
+
+def test_the_environment_names_versions_hashes_and_variables(specimen: ModuleType) -> None:
+    pairs = {name: text for block in blocks(specimen.run(specimen.baseline())) for name, text in block.pairs}
+    assert pairs["torch"] == "2.13.0"
+    assert pairs["OMP_NUM_THREADS"] == "2"
+    assert pairs["memory"] == "8.0 GiB"
+    assert pairs["model.safetensors"] == "sha256 " + "ab12" * 16
+    assert pairs["prompts"] == "8 conversations, 12 turns"
+
+
+def test_the_plan_on_the_page_is_the_plan_of_the_run(specimen: ModuleType) -> None:
+    plan = {"name": "ü", "drafters": [{"kind": "ngram", "draft_length": [3, 8]}]}
+    assert json.loads(plan_text(specimen.manifest(plan=plan))) == plan
+
+
+def test_every_metric_is_defined_once_and_bins_share_an_entry() -> None:
+    found = definitions(METRICS.values())
+    names = [name for definition in found for name in definition.names]
+    assert sorted(names) == sorted(METRICS)
+    assert any(len(definition.names) > 1 for definition in found)
