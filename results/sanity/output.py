@@ -48,8 +48,11 @@ def _check(cell: CheckedCell, excused: set[tuple[str, int, int]]) -> Flag:
         return cell.flag("losslessness", "note", text)
     compared = cell.summary.metrics.get("divergent_turns")
     if cell.divergences is None or compared is None or compared.value is None:
-        reason = f": {compared.reason}" if compared is not None and compared.reason else ""
-        return cell.flag("losslessness", "warning", f"The answers were not compared with the baseline's{reason}.")
+        reason = compared.reason if compared is not None else None
+        if cell.summary.status == "partial":
+            reason = "that is done once all turns are there"
+        text = "The answers were not compared with the baseline's" + (f": {reason}." if reason else ".")
+        return cell.flag("losslessness", "warning", text)
     if not cell.divergences:
         return cell.flag("losslessness", "ok", OK)
     found = _verdicts(cell.divergences)

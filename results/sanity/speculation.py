@@ -21,6 +21,9 @@ LOW_COVERAGE = 0.5
 FEWEST_PROPOSALS = 30
 """Proposals at a position before "never accepted" is said of it."""
 
+CLEARLY_SLOWER = 0.95
+"""Speed-up below which an arm without an interval is called slower."""
+
 OK = "Speculation was on: tokens were drafted within the draft length asked for, and some were accepted."
 
 
@@ -106,6 +109,8 @@ def _positions(cell: CheckedCell) -> Iterator[Flag]:
 def _slower(cell: CheckedCell) -> Iterator[Flag]:
     speedup = cell.summary.metrics.get("speedup")
     if speedup is None or speedup.value is None or speedup.value >= 1:
+        return
+    if speedup.high is None and speedup.value > CLEARLY_SLOWER:
         return
     if speedup.high is None:
         text = (

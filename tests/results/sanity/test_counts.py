@@ -54,7 +54,7 @@ def test_counts_that_add_up_are_fine(make_checked: MakeChecked, make_turn: MakeT
     ("changes", "broken"),
     [
         ({"tokens": 8, "ids": [1] * 8, "chunks": [8]}, "counted 8 tokens, but prefill and the steps delivered 7"),
-        ({"delivered": [2, 1, 3]}, "1 steps before the last are cut short"),
+        ({"delivered": [2, 1, 3]}, "cut short"),
         ({"delivered": [4, 1, 1]}, "delivered more than their accepted tokens and one"),
         ({"delivered": [3, 1, 0], "tokens": 5, "ids": [1] * 5, "chunks": [5]}, "delivered nothing"),
         ({"accepted": [2, 0, 4]}, "accepted more than was drafted"),

@@ -128,6 +128,7 @@ def test_failed_turns_do_not_count(make_checked: MakeChecked, make_turn: MakeTur
         ((0.87, 0.80, 0.93), "0.87 times the speed (0.80 to 0.93)"),
         ((0.87, None, None), "0.87 times the speed, with no interval to say how surely"),
         ((0.97, 0.90, 1.04), None),
+        ((0.97, None, None), None),
         ((1.40, 1.20, 1.60), None),
         ((None, None, None), None),
     ],
