@@ -124,9 +124,11 @@ class _Walk:
         self.met: set[int] = set()
 
     def value(self, node: Node, place: Place) -> Any:
+        if id(node) in self.met:  # its own mark is where the anchor is
+            text = "aliases (*name) are not allowed in a plan; write the value out"
+            self.document.problems.append(Problem(place, text, self.document.line(place)))
+            return None
         self.document.lines.setdefault(place, node.start_mark.line + 1)
-        if id(node) in self.met:
-            return self._problem(node, place, "aliases (*name) are not allowed in a plan; write the value out")
         self.met.add(id(node))
         if isinstance(node, MappingNode) and node.tag == _TAG + "map":
             return self._mapping(node, place)
