@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from draftmark.results.records import TurnRecord
 
+Shorts = NDArray[np.int16]
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,11 +46,11 @@ class CellColumns:
     warmup_turns: int
     """Warm-up turns that were left out."""
     questions: tuple[str, ...]
-    """Conversation names, by `question` code."""
+    """Conversation names, sorted; by `question` code."""
     categories: tuple[str, ...]
-    """Category names, by `category` code."""
+    """Category names, sorted; by `category` code."""
     details: tuple[str, ...]
-    """`category/sub_category` names, by `detail` code; the category alone where there is no sub-category."""
+    """`category/sub_category` names, sorted; by `detail` code; the category alone where there is no sub-category."""
 
     ok: Mask
     truncated: Mask
@@ -88,9 +89,9 @@ class CellColumns:
     """Some step of the turn was shared with other requests."""
     step_offsets: Keys
     """Length turns + 1."""
-    drafted: Ints
-    accepted: Ints
-    delivered: Ints
+    drafted: Shorts
+    accepted: Shorts
+    delivered: Shorts
     draft_s: Floats
     verify_s: Floats
     step_s: Floats
@@ -239,7 +240,12 @@ class _Builder:
             return
         size = len(steps.drafted)
         for name in ("drafted", "accepted", "delivered"):
-            self.counts[name].extend(_of_length(getattr(steps, name), size, name, turn))
+            counts = _of_length(getattr(steps, name), size, name, turn)
+            if max(counts, default=0) > _MOST_PER_STEP:
+                raise ResultsError(
+                    f"{_place(turn)}: {name} has a step of {max(counts)}, which no engine does; {_REMOVE}"
+                )
+            self.counts[name].extend(counts)
         for name in ("draft_s", "verify_s", "step_s"):
             times = getattr(steps, name)
             self.seconds[name].extend([_NAN] * size if times is None else _of_length(times, size, name, turn))
@@ -256,17 +262,23 @@ class _Builder:
     def build(self) -> CellColumns:
         columns: dict[str, array[Any]] = {**self.counts, **self.seconds}
         arrays = {name: np.frombuffer(column, dtype=_DTYPES[column.typecode]) for name, column in columns.items()}
+        names = {table: sorted(codes) for table, codes in self.codes.items()}
+        for table, codes in self.codes.items():
+            renumbered = np.zeros(len(codes), dtype=np.int32)
+            renumbered[np.array([codes[name] for name in names[table]], dtype=np.int64)] = np.arange(len(codes))
+            arrays[table] = renumbered[arrays[table]]
         return CellColumns(
             warmup_turns=self.warmup_turns,
-            questions=tuple(self.codes["question"]),
-            categories=tuple(self.codes["category"]),
-            details=tuple(self.codes["detail"]),
+            questions=tuple(names["question"]),
+            categories=tuple(names["category"]),
+            details=tuple(names["detail"]),
             **arrays,
         )
 
 
-_TYPECODES = {"Mask": "b", "Ints": "i", "Keys": "q"}
-_DTYPES: dict[str, Any] = {"b": np.bool_, "i": np.int32, "q": np.int64, "d": np.float64}
+_TYPECODES = {"Mask": "b", "Shorts": "h", "Ints": "i", "Keys": "q"}
+_DTYPES: dict[str, Any] = {"b": np.bool_, "h": np.int16, "i": np.int32, "q": np.int64, "d": np.float64}
+_MOST_PER_STEP = np.iinfo(np.int16).max
 
 
 def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
@@ -284,11 +296,15 @@ def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
 def _of_length(values: list[Any], size: int, name: str, turn: TurnRecord) -> list[Any]:
     """Return the list if it has one entry per step or chunk; raise `ResultsError` if it cannot be aligned."""
     if len(values) != size:
-        raise ResultsError(
-            f"turn {turn.turn_index} of {turn.question_id!r} (repeat {turn.repeat}) in cell {turn.cell_id!r}: {name} "
-            f"has {len(values)} entries where {size} belong; the record is damaged: remove its line and resume the run"
-        )
+        raise ResultsError(f"{_place(turn)}: {name} has {len(values)} entries where {size} belong; {_REMOVE}")
     return values
+
+
+_REMOVE = "the record is damaged: remove its line and resume the run"
+
+
+def _place(turn: TurnRecord) -> str:
+    return f"turn {turn.turn_index} of {turn.question_id!r} (repeat {turn.repeat}) in cell {turn.cell_id!r}"
 
 
 def _count(value: int | None) -> int:

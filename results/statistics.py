@@ -31,7 +31,7 @@ WHOLE_LAUNCH = 0.9
 """Share of the conversations that a launch must have answered to count as a repetition of the whole; the launches of a
 resumed run share the work instead, and what differs between them is already within that between conversations."""
 _SAME = 1e-9
-"""Relative standard errors below this are rounding."""
+"""Relative differences below this are rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +188,15 @@ def coefficient_of_variation(values: Floats) -> float | None:
 
 def merge_single_strata(strata: Codes) -> Codes:
     """Return one stratum code from 0 per cluster, with strata of one merged; a lone one joins the smallest other."""
-    codes, inverse, sizes = np.unique(strata, return_inverse=True, return_counts=True)
-    single = np.flatnonzero(sizes == 1)
-    if len(single) == 0 or len(codes) == 1:
-        return inverse
-    target = single[0]
-    if len(single) == 1:
-        others = np.flatnonzero(sizes > 1)
-        target = others[np.argmin(sizes[others])]
-    merged = np.arange(len(codes))
-    merged[single] = target
-    return np.unique(merged[inverse], return_inverse=True)[1]
+    sizes = np.bincount(strata)
+    single, larger = np.flatnonzero(sizes == 1), np.flatnonzero(sizes > 1)
+    merged = np.arange(len(sizes))
+    if len(single) > 1:
+        merged[single] = single[0]
+    elif len(single) == 1 and len(larger):
+        merged[single] = larger[np.argmin(sizes[larger])]
+    merged[sizes > 0] = np.unique(merged[sizes > 0], return_inverse=True)[1]
+    return merged[strata]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +226,7 @@ def _jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> _Spread:
     size = sizes[strata]
     replicates = within.sum(axis=1, keepdims=True) - within[:, strata]
     replicates += (within[:, strata] - sums) * (size / (size - 1))
+    replicates[np.abs(replicates) < _SAME * np.abs(within).sum(axis=1, keepdims=True)] = 0.0
     logs = np.log(statistic(replicates))
     centres = np.bincount(strata, weights=logs) / sizes
     parts = np.bincount(strata, weights=(logs - centres[strata]) ** 2) * (sizes - 1) / sizes

@@ -69,6 +69,8 @@ def measure(
         temperature: Sampling temperature of the cell.
         gpus: GPUs the engine ran on (tensor x pipeline x data parallel); null where that is not recorded.
     """
+    if baseline is None and drafter == "none":
+        baseline = cell
     evidence = Evidence(cell, drafter, draft_length, baseline, control, concurrency, temperature, gpus)
     return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
 

@@ -17,14 +17,14 @@ from draftmark.results.statistics import Interval, Sample, interval, ratio
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from draftmark.results.columns import CellColumns, Floats, Ints, Mask
+    from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
     from draftmark.results.statistics import Statistic
     from draftmark.results.summary import Source
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One cell and what it is compared with."""
+    """One cell and what it is compared with; the baseline's own `baseline` is its cell."""
 
     cell: CellColumns
     drafter: str
@@ -43,7 +43,7 @@ class Evidence:
     @property
     def is_baseline(self) -> bool:
         """Whether the cell is the `none` arm that the others are compared with."""
-        return not self.drafts and (self.baseline is None or self.baseline is self.cell)
+        return self.baseline is self.cell
 
     @property
     def count_source(self) -> Source:
@@ -91,12 +91,12 @@ class Evidence:
         return self.counted.delivered <= self.counted.accepted
 
     @cached_property
-    def useful(self) -> Ints:
+    def useful(self) -> Shorts:
         """u_i = min(a_i, e_i) per step: accepted drafts that reached the answer."""
         return np.minimum(self.counted.accepted, self.counted.delivered)
 
     @cached_property
-    def useful_drafts(self) -> Ints:
+    def useful_drafts(self) -> Shorts:
         """v_i per step: drafted tokens, on a cut step only as many as were delivered."""
         useful = self.counted.drafted.copy()
         useful[self.cut] = np.minimum(useful, self.counted.delivered)[self.cut]
@@ -226,9 +226,9 @@ def with_single_token_steps(cell: CellColumns) -> CellColumns:
     counts = np.where(filled, cell.tokens - 1, cell.step_count)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     recorded = np.repeat(~filled, counts)
-    steps: dict[str, Floats | Ints] = {}
+    steps: dict[str, Floats | Shorts] = {}
     for name, value in (("drafted", 0), ("accepted", 0), ("delivered", 1)):
-        column = np.full(len(recorded), value, dtype=np.int32)
+        column = np.full(len(recorded), value, dtype=np.int16)
         column[recorded] = getattr(cell, name)
         steps[name] = column
     for name in ("draft_s", "verify_s", "step_s"):

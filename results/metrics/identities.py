@@ -36,6 +36,10 @@ def _place(cell: CellColumns, turn: int) -> str:
     return f"question {question}, turn {cell.turn_index[turn]}, repeat {cell.repeat[turn]}"
 
 
+def _steps(count: float) -> str:
+    return "1 step" if count == 1 else f"{count:g} steps"
+
+
 def _checks(cell: CellColumns, drafter: str, draft_length: int) -> list[tuple[Mask, Callable[[int], str]]]:
     """Return per identity which turns break it, and what to say of one."""
     known = cell.has_steps
@@ -60,17 +64,17 @@ def _checks(cell: CellColumns, drafter: str, draft_length: int) -> list[tuple[Ma
             cell.ok & (cell.output_ids >= 0) & (cell.tokens >= 0) & (cell.output_ids != cell.tokens),
             lambda t: f"the engine counted {cell.tokens[t]} tokens, but gave {cell.output_ids[t]} ids",
         ),
-        (early_cut > 0, lambda t: f"{early_cut[t]:g} steps before the last are cut short"),
-        (too_many > 0, lambda t: f"{too_many[t]:g} steps delivered more than their accepted tokens and one"),
-        (empty > 0, lambda t: f"{empty[t]:g} steps delivered nothing"),
-        (beyond > 0, lambda t: f"{beyond[t]:g} steps accepted more than was drafted"),
-        (over > 0, lambda t: f"{over[t]:g} steps drafted more than D = {draft_length}"),
+        (early_cut > 0, lambda t: f"{_steps(early_cut[t])} before the last ended short"),
+        (too_many > 0, lambda t: f"{_steps(too_many[t])} delivered more than their accepted tokens and one"),
+        (empty > 0, lambda t: f"{_steps(empty[t])} delivered nothing"),
+        (beyond > 0, lambda t: f"{_steps(beyond[t])} accepted more than was drafted"),
+        (over > 0, lambda t: f"{_steps(over[t])} drafted more than D = {draft_length}"),
         (
             (n > 0) & ((delivered < n) | (delivered > n * (draft_length + 1))),
             lambda t: f"its acceptance length {delivered[t] / n[t]:.3f} lies outside 1 to {draft_length + 1}",
         ),
         (accepted > drafted, lambda t: f"{accepted[t]:g} tokens were accepted of {drafted[t]:g} drafted"),
-        (negative > 0, lambda t: f"{negative[t]:g} steps have a negative time"),
+        (negative > 0, lambda t: f"{_steps(negative[t])} took a negative time"),
     ]
     if drafter == "none":
         checks.append((drafted > 0, lambda t: f"the arm has no drafter, but {drafted[t]:g} tokens were drafted"))

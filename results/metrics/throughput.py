@@ -31,7 +31,7 @@ def busy_seconds(cell: CellColumns, counted: Mask) -> Floats:
     shares = np.zeros(len(cell))
     for session in np.unique(cell.session[counted]):
         turns = np.flatnonzero(counted & (cell.session == session))
-        turns = turns[np.argsort(cell.sent_s[turns], kind="stable")]
+        turns = turns[np.lexsort((cell.last_s[turns], cell.sent_s[turns]))]
         sent, last = cell.sent_s[turns], cell.last_s[turns]
         covered = np.concatenate([[-np.inf], np.maximum.accumulate(last)[:-1]])
         shares[turns] = np.maximum(last - np.maximum(sent, covered), 0.0)
