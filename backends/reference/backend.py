@@ -127,7 +127,7 @@ class ReferenceBackend:
         target, drafter = self._ready(arm)
         try:
             return Engine(target, self._clock).answer(request, drafter, arm.draft_length)
-        except (RuntimeError, MemoryError) as fault:  # torch raises RuntimeError, also when memory runs out
+        except (RuntimeError, ValueError, IndexError, MemoryError) as fault:  # torch's, memory running out among them
             raise TurnFailed(f"the reference engine failed on this turn: {fault}", kind="engine-error") from fault
 
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:

@@ -81,6 +81,18 @@ def other(models_folder: Path) -> str:
     return write_model(models_folder / "other", tiny_llama(2, vocab_size=64))
 
 
+@pytest.fixture(scope="session")
+def save_model() -> Callable[..., str]:
+    """Save a model with a tokenizer of whole words; return the folder's name."""
+    return write_model
+
+
+@pytest.fixture(scope="session")
+def save_llama() -> Callable[[Path, Sequence[str]], str]:
+    """Save a tiny Llama whose tokenizer has these words."""
+    return lambda folder, words: write_model(folder, tiny_llama(3, vocab_size=len(words)), words)
+
+
 @pytest.fixture
 def start() -> Iterator[Callable[..., Any]]:
     """Start a reference backend on a target with the given arms; stopped after the test."""
