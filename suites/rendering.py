@@ -43,7 +43,7 @@ class Renderer:
         self._special = _special_tokens(tokenizer)
         if chat_template == "model" and not tokenizer.chat_template:
             raise SuiteError(
-                f"the tokenizer of {tokenizer.name_or_path} has no chat template; name a tuned model, or set "
+                f"the tokenizer of {self._name} has no chat template; name a tuned model, or set "
                 "chat_template: none to send the prompts as raw text"
             )
 
@@ -80,6 +80,8 @@ class Renderer:
         Raises `SuiteError` for messages the template refuses, for a second beginning-of-sequence token, and where the
         text of a special token inside a message cannot be kept as text.
         """
+        if not messages:
+            raise SuiteError("there are no messages to render")
         ids = self._raw_ids(messages) if self.chat_template == "none" else self._chat_ids(messages)
         if not ids:
             raise SuiteError(f"the messages render to no tokens at all with the tokenizer of {self._name}")
@@ -102,7 +104,7 @@ class Renderer:
 
     @property
     def _name(self) -> str:
-        return str(self.tokenizer.name_or_path)
+        return str(self.tokenizer.name_or_path or "the target")
 
     def _raw_ids(self, messages: Sequence[Message]) -> list[int]:
         text = "\n\n".join(message["content"] for message in messages)

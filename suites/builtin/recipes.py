@@ -89,7 +89,8 @@ _MIXED = (
 )  # fmt: skip
 
 _HIGH = (
-    ("continue", "Here is a passage from a book.", "Invent what comes after the passage, in the same voice; repeat none of it."),
+    ("continue", "Here is a passage from a book.",
+     "Invent what comes after the passage, in the same voice; repeat none of it."),
     ("disagree", "Here is part of an essay.", "Argue against the essay as well as you can, in four short paragraphs."),
     ("letter", "Here is a text by a writer you have never met.",
      "Write the author a letter: what moved you, what you doubt, and what you would like to know."),
@@ -99,7 +100,8 @@ _HIGH = (
     ("lesson", "Here is a text for a lesson.",
      "Plan an hour with it for a class of fifteen-year-olds: aims, questions, an exercise, and what may go wrong."),
     ("before", "Here is a passage from a book.", "Tell what may have happened on the day before, as a short story."),
-    ("titles", "Here is a text without a title.", "Give a numbered list of six unusual titles for it, and defend each in two sentences."),
+    ("titles", "Here is a text without a title.",
+     "Give a numbered list of six unusual titles for it, and defend each in two sentences."),
 )  # fmt: skip
 
 

