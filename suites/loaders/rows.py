@@ -60,7 +60,9 @@ def _json_object(line: bytes) -> dict[str, Any]:
             text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_int=_bounded_integer
         )
     except json.JSONDecodeError as fault:
-        raise RowFault(f"is not JSON: {fault.msg} at column {fault.colno}; each line holds one object") from fault
+        raise RowFault(
+            f"is not JSON: {fault.msg.removesuffix(' at')} at column {fault.colno}; each line holds one object"
+        ) from fault
     except RecursionError as fault:
         raise RowFault("is nested too deeply to be read") from fault
     if not isinstance(row, dict):

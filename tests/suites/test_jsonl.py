@@ -168,7 +168,7 @@ def test_a_blank_category_is_uncategorised(tmp_path: Path, category: str | None)
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b'{"question_id": "q", "turns": ["open', "is not JSON"),
+        (b'{"question_id": "q", "turns": ["open', "is not JSON: Unterminated string starting at column 32"),
         (b'{"question_id": "q", "turns": ["a"]} {}', "is not JSON: Extra data at column 38"),
         (b"[1, 2]", "is a list; each line holds one object"),
         (b'"text"', "is a string"),
