@@ -62,10 +62,8 @@ def from_earlier(cells: Iterable[CellRecord], earlier: RunStore) -> tuple[float 
     for cell in cells:
         mean = means.get(_kin(cell.key))
         if mean is None:
-            return (
-                None,
-                f"that run has no finished turn of {cell.key.arm.label} on {cell.key.suite} with these settings",
-            )
+            name = f"{cell.key.arm.label} on {cell.key.suite}"
+            return None, f"{earlier.path.name} has no turn of {name} with these settings"
         total += mean * cell.expected_turns
     cpu = earlier.manifest.sessions[-1].environment.cpu if earlier.manifest.sessions else None
     return total, f"by the turns of {earlier.path.name}" + (f", measured on {cpu}" if cpu else "")

@@ -10,7 +10,6 @@ from draftmark.bench.materials import Materials, gather
 from draftmark.bench.plan import Plan, load_plan, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -34,7 +33,7 @@ class Prepared:
         return sum(cell.expected_turns for group in self.groups for cell in group.running)
 
 
-def prepare(path: Path, load: Callable[[Plan], Materials] = gather) -> Prepared:
+def prepare(path: Path) -> Prepared:
     """Read a plan, ask the backends about its arms and load its suites; no engine is started.
 
     Raises:
@@ -45,6 +44,6 @@ def prepare(path: Path, load: Callable[[Plan], Materials] = gather) -> Prepared:
     plan = load_plan(path)
     arms, problems = plan_arms(plan)
     refuse(path, problems)
-    materials = load(plan)
+    materials = gather(plan)
     refuse(path, suite_problems(materials.suites))
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))

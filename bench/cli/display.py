@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories that a terminal may act on, reorder or not show."""
@@ -22,12 +23,12 @@ def harmless(text: str, *, keep_newlines: bool = False) -> str:
     return "".join(_shown(character, keep_newlines) for character in text)
 
 
-def cell_text(text: object, *, limit: int = 200) -> str:
-    """Return a value as one harmless line, cut with an ellipsis, with rich's markup escaped."""
-    from rich.markup import escape
+def cell_text(text: object, *, limit: int = 200) -> Text:
+    """Return a value as one harmless line for a table, cut with an ellipsis; markup in it stays text."""
+    from rich.text import Text
 
     line = harmless(str(text))
-    return escape(line if len(line) <= limit else line[: limit - 1] + "…")
+    return Text(line if len(line) <= limit else line[: limit - 1] + "…")
 
 
 def _shown(character: str, keep_newlines: bool) -> str:

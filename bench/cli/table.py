@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
 
 DASH = "-"
+_MOST_NAMED = 3
 _LEVELS = {"fault": "bold red", "warning": "yellow", "note": "dim"}
 _COLUMNS = (
     "arm",
@@ -39,7 +40,7 @@ _VERDICTS = {"fault": ("faulty", "bold red"), "unknown": ("unexplained", "yellow
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
     """Return what `show` prints, top to bottom."""
     parts: list[RenderableType] = [_heading(summary)]
-    parts += [_flag(flag) for level in _LEVELS for flag in summary.flags if flag.level == level]
+    parts += [_flag(flag, summary) for level in _LEVELS for flag in summary.flags if flag.level == level]
     shown = [cell for cell in summary.cells if by_category or cell.category is None]
     for group in dict.fromkeys(cell.group for cell in shown):
         cells = [cell for cell in shown if cell.group == group]
@@ -59,8 +60,13 @@ def _heading(summary: RunSummary) -> Text:
     return text
 
 
-def _flag(flag: Flag) -> Text:
-    return Text.assemble((f"{flag.level}: ", _LEVELS[flag.level]), harmless(flag.text))
+def _flag(flag: Flag, summary: RunSummary) -> Text:
+    named = {cell.cell_id: f"{cell.suite}, {cell.arm}" for cell in summary.cells}
+    about = [named[cell_id] for cell_id in flag.cells if cell_id in named]
+    if len(about) > _MOST_NAMED:
+        about[_MOST_NAMED:] = [f"{len(about) - _MOST_NAMED} more"]
+    where = f"[{'; '.join(about)}] " if about else ""
+    return Text.assemble((f"{flag.level}: ", _LEVELS[flag.level]), harmless(where + flag.text))
 
 
 def _table(summary: RunSummary, cells: list[CellSummary]) -> Table:
@@ -109,7 +115,7 @@ def _number(metric: MetricValue | None, form: str, *, times: float = 1) -> str:
 
 def _speedup(cell: CellSummary) -> str:
     metric = cell.metrics.get("speedup")
-    if _is_baseline(cell):
+    if _is_baseline(cell) and cell.turns_ok:
         return "1 (baseline)"
     if metric is None or metric.value is None:
         return DASH

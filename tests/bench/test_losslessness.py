@@ -31,24 +31,24 @@ def test_equal_outputs_leave_an_empty_list_for_every_arm_and_the_control(bench: 
     assert divergences(bench) == {"none (control)": [], "ngram D=3": []}
 
 
-@pytest.mark.parametrize(
-    ("word", "verdict", "reason"),
-    [
-        ("TIE", "numeric-tie", "the margin 0.001 is within the numeric difference 0.01"),
-        ("", "fault", "the margin 5 exceeds the numeric difference 0.01"),
-        ("NO-LOGITS", "unknown", "the engine gives no logits to judge by"),
-        ("NO-CHECK", "unknown", "the engine could not be asked: RuntimeError: no memory left"),
-    ],
-)
+JUDGED = {
+    "TIE": ("numeric-tie", "the margin 0.001 is within the numeric difference 0.01"),
+    "": ("fault", "the margin 5 exceeds the numeric difference 0.01"),
+    "NO-LOGITS": ("unknown", "the engine gives no logits to judge by"),
+    "NO-CHECK": ("unknown", "the engine could not be asked: RuntimeError: no memory left"),
+}
+
+
+@pytest.mark.parametrize("word", JUDGED)
 def test_the_target_judges_the_first_place_where_tokens_part(
-    bench: Bench, make_suite: MakeSuite, fake: Any, word: str, verdict: str, reason: str
+    bench: Bench, make_suite: MakeSuite, fake: Any, word: str
 ) -> None:
     text = f"DIVERGE {word}"
     outcome = bench.run(make_suite("same", text))
     (row,) = divergences(bench)["ngram D=3"]
     baseline = fake.answer(fake.FakeRenderer().prompt_ids([{"role": "user", "content": text}]), 9)
     assert (row.question_id, row.position, row.baseline_id, row.arm_id) == ("q1", 2, baseline[2], ord("!"))
-    assert (row.verdict, row.reason) == (verdict, reason)
+    assert (row.verdict, row.reason) == JUDGED[word]
     assert divergences(bench)["none (control)"] == []
     assert (outcome.exit_code, outcome.summary.divergences) == (0, [row])
 

@@ -1,0 +1,220 @@
+"""`show`, `report` and the table: what a run says to a person and to a program, also while it is unfinished."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.bench.cli.table import run_lines
+from draftmark.results.store import RunStore
+from draftmark.results.summarise import summarise
+from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Said
+
+    Call = Callable[..., Said]
+    PlanFile = Callable[..., Path]
+
+
+@pytest.fixture
+def run_folder(call: Call, plan_file: PlanFile, tmp_path: Path) -> Path:
+    assert call("run", plan_file(), "--out", tmp_path / "run", "--quiet").code == 0
+    return tmp_path / "run"
+
+
+def strict(text: str) -> Any:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_is_a_list_of_cells_with_all_metrics(call: Call, run_folder: Path) -> None:
+    said = call("show", run_folder, "--json")
+    cells = strict(said.out)
+    assert said.code == 0
+    overall = [cell for cell in cells if cell["category"] is None]
+    assert [(cell["drafter"], cell["draft_length"], cell["control"]) for cell in overall] == [
+        ("none", 0, False),
+        ("none", 0, True),
+        ("ngram", 3, False),
+    ]
+    assert {(cell["backend"], cell["target"], cell["suite"], cell["concurrency"]) for cell in cells} == {
+        ("fake", "tiny", "talk", 1)
+    }
+    assert {cell["category"] for cell in cells} == {None, "talk", "code"}
+    length = overall[2]["metrics"]["acceptance_length"]
+    assert {"value", "low", "high", "n", "unit", "source", "reason"} <= set(length)
+    assert (length["value"], length["n"], length["unit"]) == (4.0, 10, "tokens")
+    for cell in cells:
+        for name, metric in cell["metrics"].items():
+            assert (metric["value"] is None) == (metric["reason"] is not None), name
+
+
+def test_numbers_are_rebuilt_from_the_raw_records(call: Call, run_folder: Path) -> None:
+    before = call("show", run_folder, "--json").out
+    (run_folder / "summary.json").write_text("{ruined")
+    assert call("show", run_folder, "--json").out == before
+    (run_folder / "summary.json").unlink()
+    assert call("show", run_folder, "--json").out == before
+    assert not (run_folder / "summary.json").exists()
+
+
+def test_the_table_has_a_row_per_arm_and_with_the_option_one_per_category(call: Call, run_folder: Path) -> None:
+    plain, detailed = call("show", run_folder).out, call("show", run_folder, "--by-category").out
+    assert ("  code" in plain, "  code" in detailed) == (False, True)
+    assert "1 (baseline)" in plain
+    assert "none (control)" in plain
+
+
+def test_a_run_without_a_single_turn_is_shown_as_that(call: Call, run_folder: Path) -> None:
+    shutil.rmtree(run_folder / "cells")
+    said = call("show", run_folder)
+    assert said.code == 0
+    assert "0 of 15 turns" in said.out
+    assert "partial 0/5" in said.out
+    assert strict(call("show", run_folder, "--json").out)
+
+
+def test_a_partial_run_says_how_much_is_there(call: Call, run_folder: Path) -> None:
+    (turns,) = [path for path in run_folder.glob("cells/*/turns.jsonl") if "ngram" in path.parent.name]
+    lines = [line for line in turns.read_bytes().splitlines(keepends=True) if b'"measured"' in line]
+    turns.write_bytes(b"".join(lines[:3]) + lines[3][:30])
+    said = call("show", run_folder)
+    assert "ngram D=3 (partial 3/5)" in said.out
+    assert "13 of 15 turns" in said.out
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("show", "--json"), ("report",)])
+def test_what_is_no_run_is_refused_with_a_sentence(call: Call, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    verb, *options = arguments
+    for folder in (tmp_path / "missing", tmp_path):
+        said = call(verb, folder, *options)
+        assert said.code == 2
+        assert said.err.startswith("draftmark: ")
+        assert "Traceback" not in said.err
+
+
+def test_a_report_is_one_page_and_its_path_is_printed(call: Call, run_folder: Path, tmp_path: Path) -> None:
+    said = call("report", run_folder, "--out", tmp_path / "site")
+    assert said.code == 0
+    assert said.out == f"page: {tmp_path / 'site' / 'index.html'}\n"
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["index.html"]
+
+
+# The table, from summaries made by hand
+
+
+@pytest.fixture
+def summary(run_folder: Path) -> RunSummary:
+    return summarise(RunStore.read(run_folder))
+
+
+def text_of(summary: RunSummary) -> str:
+    from rich.console import Console
+
+    console = Console(width=200, force_terminal=False)
+    with console.capture() as captured:
+        for part in run_lines(summary):
+            console.print(part)
+    return captured.get()
+
+
+def with_metrics(summary: RunSummary, arm: str, **metrics: MetricValue) -> RunSummary:
+    def changed(cell: CellSummary) -> CellSummary:
+        if cell.arm != arm:
+            return cell
+        return cell.model_copy(update={"metrics": cell.metrics | metrics})
+
+    return summary.model_copy(update={"cells": [changed(cell) for cell in summary.cells]})
+
+
+def row(text: str, arm: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if f"│ {arm}" in line]
+    return [field.strip() for field in line.strip("│").split("│")]
+
+
+SPEEDUPS: dict[tuple[float | None, float | None, float | None], list[str]] = {
+    (1.32, 1.10, 1.58): ["1.32x [1.10, 1.58]", "faster"],
+    (0.5, 0.4, 0.6): ["0.50x [0.40, 0.60]", "slower"],
+    (1.05, 0.9, 1.2): ["1.05x [0.90, 1.20]", "no clear difference"],
+    (1.05, None, None): ["1.05x (no interval)", ""],
+    (None, None, None): ["-", ""],
+}
+
+
+@pytest.mark.parametrize("numbers", SPEEDUPS)
+def test_a_speed_up_is_told_with_its_interval_and_a_word(
+    summary: RunSummary, numbers: tuple[float | None, ...]
+) -> None:
+    value, low, high = numbers
+    speedup = MetricValue(value=value, low=low, high=high, n=8, unit="1", reason=None if value else "not measured")
+    found = row(text_of(with_metrics(summary, "ngram D=3", speedup=speedup)), "ngram D=3")
+    assert found[7:9] == SPEEDUPS[value, low, high]
+
+
+def test_seconds_become_milliseconds_and_shares_percent(summary: RunSummary) -> None:
+    changed = with_metrics(
+        summary,
+        "ngram D=3",
+        tpot=MetricValue(value=0.0123, n=1, unit="s"),
+        coverage=MetricValue(value=0.875, n=8, unit="1"),
+        draft_overhead=MetricValue(value=None, n=0, unit="1", reason="not timed"),
+    )
+    assert row(text_of(changed), "ngram D=3")[3:7:3] == ["88%", "12.3"]
+    assert row(text_of(changed), "ngram D=3")[4] == "-"
+
+
+def test_what_is_wrong_stands_on_top_worst_first(summary: RunSummary) -> None:
+    flags = [
+        Flag(name="client", level="note", text="by the way", cells=[]),
+        Flag(name="client", level="ok", text="all is well", cells=[]),
+        Flag(name="losslessness", level="fault", text="output changed [bold]", cells=[]),
+        Flag(name="baseline", level="warning", text="it drifts", cells=[summary.cells[0].cell_id]),
+    ]
+    lines = text_of(summary.model_copy(update={"flags": flags})).splitlines()
+    assert lines[1:4] == ["fault: output changed [bold]", "warning: [talk, none] it drifts", "note: by the way"]
+    assert "all is well" not in "\n".join(lines)
+
+
+def test_the_arm_that_accepts_most_is_not_taken_for_the_fastest(
+    call: Call, plan_file: PlanFile, tmp_path: Path
+) -> None:
+    drafters = [{"kind": "none"}, {"kind": "ngram", "draft_length": [3]}, {"kind": "suffix", "draft_length": [7]}]
+    call("run", plan_file(drafters=drafters), "--out", tmp_path / "two", "--quiet")
+    summary = summarise(RunStore.read(tmp_path / "two"))
+    summary = with_metrics(
+        summary,
+        "ngram D=3",
+        speedup=MetricValue(value=1.5, n=5, unit="1"),
+        acceptance_length=MetricValue(value=2.0, n=5, unit="tokens"),
+    )
+    slow = with_metrics(
+        summary,
+        "suffix D=7",
+        speedup=MetricValue(value=0.8, n=5, unit="1"),
+        acceptance_length=MetricValue(value=5.0, n=5, unit="tokens"),
+    )
+    hint = (
+        "Acceptance length is not speed-up: suffix D=7 has the highest (5.00) and runs at 0.80x, "
+        "while ngram D=3 is the fastest at 1.50x with 2.00."
+    )
+    assert hint in text_of(slow)
+    fast = with_metrics(slow, "suffix D=7", speedup=MetricValue(value=2.0, n=5, unit="1"))
+    assert "Acceptance length is not speed-up" not in text_of(fast)
+
+
+def test_lossless_is_yes_or_what_differs(call: Call, summary: RunSummary, run_folder: Path) -> None:
+    assert row(text_of(summary), "ngram D=3")[9] == "yes"
+    assert row(text_of(summary), "none (control)")[9] == "yes"
+    differing = with_metrics(summary, "ngram D=3", divergent_turns=MetricValue(value=3, n=5, unit="count"))
+    assert row(text_of(differing), "ngram D=3")[9] == "3 differ"
+    unknown = MetricValue(value=None, n=0, unit="count", reason="sampled")
+    assert row(text_of(with_metrics(summary, "ngram D=3", divergent_turns=unknown)), "ngram D=3")[9] == "-"

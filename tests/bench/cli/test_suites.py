@@ -1,0 +1,55 @@
+"""`suites list` and `suites show`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Said
+
+    Call = Callable[..., Said]
+
+
+def test_the_list_gives_the_entry_that_names_each_suite(call: Call) -> None:
+    said = call("suites", "list")
+    assert said.code == 0
+    for entry in ("{kind: builtin, name: coding}", "{kind: builtin, name: long-sequence}", "{kind: humaneval}"):
+        assert entry in said.out
+
+
+def test_a_suite_is_shown_with_hash_licence_and_strata(call: Call) -> None:
+    said = call("suites", "show", "coding", "--limit", "8")
+    assert said.code == 0
+    assert said.out.startswith("coding: 8 prompts, ")
+    assert "licence: Apache-2.0; source: written for Draftmark" in said.out
+    assert "edit" in said.out
+
+
+def test_a_file_is_a_suite_and_its_texts_are_harmless(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"question_id": "a", "turns": ["[red]boo[/red] \\u202e\\u001b[31m"], "category": "[/]"}\n')
+    said = call("suites", "show", path)
+    assert said.code == 0
+    assert said.out.startswith("mine: 1 prompts, 1 turns (all 1 prompts)")
+    assert "[red]boo[/red]" in said.out
+    assert not {"\x1b", "\u202e"} & set(said.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("codng", "there is no suite 'codng'; did you mean 'coding'?"),
+        ("zzz", "there is no suite 'zzz'; known: coding, summarization, long-sequence, humaneval, or a .jsonl file"),
+        ("missing.jsonl", "there is no file missing.jsonl"),
+        ("long-sequence", "name a target whose tokenizer can be loaded"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_sentence(call: Call, name: str, said: str) -> None:
+    found = call("suites", "show", name)
+    assert found.code == 2
+    assert said in found.err
