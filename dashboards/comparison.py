@@ -153,20 +153,24 @@ def _why_not_the_longest(best: CellSummary, sound: list[CellSummary]) -> list[st
     """Say why the arm with the highest acceptance length is not the fastest, if it is not."""
     lengths = {cell.arm: value_of(cell, "acceptance_length").value or 0.0 for cell in sound}
     longest = max(sound, key=lambda cell: lengths[cell.arm])
-    high = _speedup(longest).high
-    slower = (_speedup(longest).high or _gain(longest)) < 1
-    if lengths[longest.arm] <= 1 or (longest is best and not slower):
+    loses = (_speedup(longest).high or _gain(longest)) < 1
+    if lengths[longest.arm] <= 1 or (_gain(longest) >= _gain(best) and not loses):
         return []
-    cost = _cost(longest)
-    since = f" since {cost}" if cost else ""
     accepts = f"accepts most (AL {lengths[longest.arm]:.2f})"
+    cost = _cost(longest)
+    since = f", since {cost}" if cost else ""
     if longest is best:
-        return [f"it {accepts} and still loses" + (f", {since.strip()}" if since else "")]
-    if slower:
-        return [f"{longest.arm} {accepts} yet is slower, {_times(longest)}" + (f",{since}" if since else "")]
-    if high is not None and (_speedup(longest).low or 0) > 1:
-        return [f"{longest.arm} {accepts} but gains less, {_times(longest)}" + (f",{since}" if since else "")]
-    return [f"{longest.arm} {accepts} yet shows no gain, {_times(longest)}" + (f",{since}" if since else "")]
+        return [f"it {accepts} and still loses{since}"]
+    return [f"{longest.arm} {accepts} {_outcome(longest)}, {_times(longest)}{since}"]
+
+
+def _outcome(cell: CellSummary) -> str:
+    metric = _speedup(cell)
+    if metric.low is None or metric.high is None:
+        return "yet measures slower" if _gain(cell) < 1 else "yet measures less"
+    if metric.high < 1:
+        return "yet is slower"
+    return "but gains less" if metric.low > 1 else "yet is not shown to gain"
 
 
 def _cost(cell: CellSummary) -> str:

@@ -17,7 +17,7 @@ _TITLES = {
     "client": "Client on time",
     "launches": "Launches",
     "identities": "Counts add up",
-    "failures": "Failed turns",
+    "failures": "Every turn finished",
     "values": "Values plausible",
 }
 """What each lamp says when it is green."""

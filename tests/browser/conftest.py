@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+    from draftmark.results.summary import RunSummary
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     "--headless",
@@ -69,14 +71,12 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def open_page(chromium: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Write a run's page and open it from its file, offline."""
+def _opening(browser: Browser, folders: pytest.TempPathFactory) -> Iterator[Callable[..., Opened]]:
     contexts = []
 
-    def opened(summary, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Opened:  # noqa: ANN001
-        path = write_site(summary, tmp_path)
-        context = chromium.new_context(
+    def opened(summary: RunSummary, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Opened:
+        path = write_site(summary, folders.mktemp("site"))
+        context = browser.new_context(
             offline=True, viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=scripts
         )
         contexts.append(context)
@@ -93,3 +93,15 @@ def open_page(chromium: Browser, tmp_path: Path) -> Iterator[Callable[..., Opene
     yield opened
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Opened]]:
+    """Write a run's page and open it from its file, offline."""
+    yield from _opening(chromium, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def keep_open(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Opened]]:
+    """As `open_page`, for a page that several tests only look at."""
+    yield from _opening(chromium, tmp_path_factory)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from conftest import Opened
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
@@ -50,6 +51,15 @@ CONTRASTS = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def drawn(keep_open: Callable[..., Opened], specimen: ModuleType) -> Opened:
+    """The demo's page with every chart drawn, for tests that only look."""
+    opened = keep_open(specimen.demo())
+    opened.draw_all()
+    opened.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    return opened
+
+
 def column(page: Page, name: str) -> int:
     headers = page.eval_on_selector_all("#arms-table thead th", "all => all.map((th) => th.textContent.trim())")
     return next(place for place, header in enumerate(headers) if header.startswith(name))
@@ -69,22 +79,18 @@ def sort_by(page: Page, name: str) -> str:
     return header.get_attribute("aria-sort")
 
 
-def test_the_page_draws_every_chart_with_the_network_off_and_asks_for_nothing(
-    open_page: Callable, specimen: ModuleType
-) -> None:
-    opened = open_page(specimen.demo())
-    opened.draw_all()
-    assert opened.page.locator(".plot svg.main-svg").first.is_visible()
-    assert opened.page.locator(".plot:has(svg.main-svg)").count() == 18
-    assert opened.complaints == []
-    assert [url for url in opened.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+def test_the_page_draws_every_chart_with_the_network_off_and_asks_for_nothing(drawn: Opened) -> None:
+    assert drawn.page.locator(".plot svg.main-svg").first.is_visible()
+    assert drawn.page.locator(".plot:has(svg.main-svg)").count() == 18
+    assert drawn.complaints == []
+    assert [url for url in drawn.requests if not url.startswith(("file:", "data:", "blob:"))] == []
     loading = "[src], link[href], iframe, object, embed"
-    urls = opened.page.eval_on_selector_all(loading, "all => all.map((one) => one.src || one.href)")
+    urls = drawn.page.eval_on_selector_all(loading, "all => all.map((one) => one.src || one.href)")
     assert [url for url in urls if not url.startswith("data:")] == []
 
 
-def test_the_first_screen_holds_the_answer_the_lamps_and_the_command(open_page: Callable, specimen: ModuleType) -> None:
-    page = open_page(specimen.demo()).page
+def test_the_first_screen_holds_the_answer_the_lamps_and_the_command(drawn: Opened) -> None:
+    page = drawn.page
     for text in ("ngram D=8 is 1.32x the speed of no speculation [1.10, 1.58]", "Speculation really on", "Repeat it"):
         box = page.get_by_text(text).first.bounding_box()
         assert box["y"] + box["height"] <= 800
@@ -93,9 +99,8 @@ def test_the_first_screen_holds_the_answer_the_lamps_and_the_command(open_page: 
     assert lamps["x"] > answer["x"] + answer["width"]
 
 
-def test_lamps_say_their_level_in_a_word(open_page: Callable, specimen: ModuleType) -> None:
-    page = open_page(specimen.demo()).page
-    words = page.locator(".lamps .level").all_inner_texts()
+def test_lamps_say_their_level_in_a_word(drawn: Opened) -> None:
+    words = drawn.page.locator(".lamps .level").all_inner_texts()
     assert words == ["ok", "ok", "note", "not checked", "note", "warning"]
 
 
@@ -220,8 +225,8 @@ def test_the_switch_turns_page_and_charts_dark_and_is_remembered(open_page: Call
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 22)"
 
 
-def test_embedded_json_is_strict_and_holds_no_raw_angle_bracket(open_page: Callable, specimen: ModuleType) -> None:
-    page = open_page(specimen.demo()).page
+def test_embedded_json_is_strict_and_holds_no_raw_angle_bracket(drawn: Opened) -> None:
+    page = drawn.page
     texts = page.eval_on_selector_all("script[type='application/json']", "all => all.map((one) => one.textContent)")
     assert len(texts) == 18
     assert not any("<" in text for text in texts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from draftmark.dashboards.comparison import answers
 from draftmark.results.summary import Flag
 
@@ -212,3 +214,32 @@ def test_lamps_that_are_not_green_for_the_winner_or_the_baseline_stand_beside_th
     ]
     answer = only(specimen.run(specimen.baseline(), control, arm, flags=flags))
     assert answer.sureness == ("95% interval over 24 pairs", "warning: the baseline is not steady")
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        ((0.81, 0.77, 0.86), "yet is slower, 0.81x"),
+        ((1.10, 1.02, 1.18), "but gains less, 1.10x"),
+        ((0.99, 0.90, 1.04), "yet is not shown to gain, 0.99x"),
+        ((0.70,), "yet measures slower, 0.70x"),
+        ((1.20,), "yet measures less, 1.20x"),
+    ],
+)
+def test_the_arm_that_accepts_most_is_described_as_surely_as_it_was_measured(
+    specimen: ModuleType, gain: tuple[float, ...], said: str
+) -> None:
+    longest = specimen.cell("draft-model", 3, metrics=specimen.gain(*gain, al=2.9))
+    best = specimen.cell("ngram", 3, metrics=specimen.gain(1.3, 1.2, 1.4, al=1.5))
+    assert (
+        f"draft-model D=3 accepts most (AL 2.90) {said}"
+        in only(specimen.run(specimen.baseline(), best, longest)).details
+    )
+
+
+def test_a_best_arm_that_accepts_most_and_loses_is_explained(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 8, metrics=specimen.gain(0.92, 0.87, 0.98, al=1.4, verify_inflation=1.5))
+    answer = only(specimen.run(specimen.baseline(), arm))
+    assert answer.details == (
+        "it accepts most (AL 1.40) and still loses, since verifying up to 9 tokens at once takes 1.5x a plain step",
+    )

@@ -42,7 +42,7 @@ def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
     flag = Flag(name="identities", level="fault", text="T is not 1 + sum e.", cells=[])
     titles = [lamp.title for lamp in lamps(specimen.run(specimen.baseline(), flags=[flag]))]
     assert titles[-1] == "Counts add up"
-    assert "Failed turns" not in titles
+    assert "Every turn finished" not in titles
 
 
 def test_a_flag_of_many_cells_gives_their_number(specimen: ModuleType) -> None:
