@@ -64,7 +64,7 @@ def _checks(cell: CellColumns, drafter: str, draft_length: int) -> list[tuple[Ma
             cell.ok & (cell.output_ids >= 0) & (cell.tokens >= 0) & (cell.output_ids != cell.tokens),
             lambda t: f"the engine counted {cell.tokens[t]} tokens, but gave {cell.output_ids[t]} ids",
         ),
-        (early_cut > 0, lambda t: f"{_steps(early_cut[t])} before the last ended short"),
+        (early_cut > 0, lambda t: f"it is cut short before its last step, in {_steps(early_cut[t])}"),
         (too_many > 0, lambda t: f"{_steps(too_many[t])} delivered more than their accepted tokens and one"),
         (empty > 0, lambda t: f"{_steps(empty[t])} delivered nothing"),
         (beyond > 0, lambda t: f"{_steps(beyond[t])} accepted more than was drafted"),

@@ -43,7 +43,10 @@ def test_tokens_must_be_as_many_as_ids(make_turn: Build) -> None:
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ({"drafted": [3, 3], "accepted": [3, 0], "delivered": [2, 1]}, "1 step before the last ended short"),
+        (
+            {"drafted": [3, 3], "accepted": [3, 0], "delivered": [2, 1]},
+            "it is cut short before its last step, in 1 step",
+        ),
         ({"drafted": [3], "accepted": [1], "delivered": [3]}, "1 step delivered more than their accepted tokens"),
         ({"drafted": [3], "accepted": [1], "delivered": [0]}, "1 step delivered nothing"),
         ({"drafted": [1], "accepted": [2], "delivered": [3]}, "1 step accepted more than was drafted"),
