@@ -146,10 +146,11 @@ class CellColumns:
 
     @cached_property
     def first_chunk_tokens(self) -> Ints:
-        """Tokens in the first chunk of each turn; -1 unknown."""
+        """Tokens in the first chunk of each turn; -1 unknown, also where it is said to hold none."""
         first = np.full(len(self), -1, dtype=np.int32)
         some = self.chunk_count > 0
         first[some] = self.chunk_tokens[self.chunk_offsets[:-1][some]]
+        first[first == 0] = -1
         return first
 
     def per_turn(self, step_values: NDArray[Any]) -> Floats:

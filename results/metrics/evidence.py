@@ -12,10 +12,10 @@ from draftmark.results.metrics.declaration import Outcome, missing
 from draftmark.results.metrics.pairs import Pairs, Round, pair_turns
 from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
 from draftmark.results.metrics.step_times import StepTimes, step_times
-from draftmark.results.statistics import Interval, Sample, interval, ratio
+from draftmark.results.statistics import Sample, interval, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
     from draftmark.results.statistics import Statistic
@@ -179,17 +179,15 @@ class Evidence:
         statistic: Statistic,
         *,
         n: int,
+        source: Source = "timed",
         notes: tuple[str, ...] = (),
-        widen: Callable[[Interval], Interval] | None = None,
     ) -> Outcome:
         """Return a statistic of sums over pairs (one number per pair in each of `values`), with its interval."""
         value = float(statistic(np.array([[column.sum()] for column in values]))[0])
         if not np.isfinite(value):
             return missing("the time to compare with is 0 on these turns")
         found = interval(pairs.sample, values, statistic)
-        if widen is not None:
-            found = widen(found)
-        return Outcome(value, n, "timed", found.low, found.high, (*notes, *found.notes))
+        return Outcome(value, n, source, found.low, found.high, (*notes, *found.notes))
 
     def pooled(
         self,

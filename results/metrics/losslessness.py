@@ -43,7 +43,7 @@ class Comparison:
     repeat: int
     relation: Relation
     """`other-prompt`: an earlier answer of the conversation diverged, so that the two were asked different things; no
-    fault of its own. `not-comparable`: a side failed, is missing, or gave no ids; `reason` says which."""
+    fault of its own. `not-comparable`: a side failed, now or earlier, is missing, or gave no ids; `reason` says."""
     point: DivergencePoint | None = None
     reason: str | None = None
 
@@ -72,32 +72,37 @@ def compare_turns(baseline: Iterable[TurnRecord], arm: Iterable[TurnRecord]) -> 
     """Compare every measured turn of an arm, at temperature 0, with the baseline's; ordered by conversation."""
     theirs = {(turn.question_id, turn.turn_index, turn.repeat): turn for turn in baseline if turn.phase == "measured"}
     ours = {(turn.question_id, turn.turn_index, turn.repeat): turn for turn in arm if turn.phase == "measured"}
-    parted: set[tuple[str, int]] = set()
+    earlier: dict[tuple[str, int], Relation] = {}
     found = []
     for key in sorted(ours):
         question, index, repeat = key
-        relation, point, reason = _relate(theirs.get(key), ours[key], parted=(question, repeat) in parted)
-        if relation == "diverged":
-            parted.add((question, repeat))
+        relation, point, reason = _relate(theirs.get(key), ours[key], earlier.get((question, repeat)))
+        if relation in ("diverged", "not-comparable"):
+            earlier.setdefault((question, repeat), relation)
         found.append(Comparison(question, index, repeat, relation, point, reason))
     return found
 
 
 def _relate(
-    baseline: TurnRecord | None, arm: TurnRecord, *, parted: bool
+    baseline: TurnRecord | None, arm: TurnRecord, earlier: Relation | None
 ) -> tuple[Relation, DivergencePoint | None, str | None]:
     if baseline is None:
         return "not-comparable", None, "the baseline did not answer this turn"
     if baseline.status != "ok" or arm.status != "ok":
         return "not-comparable", None, "the turn failed on one side"
     if baseline.prompt_hash != arm.prompt_hash:
-        if parted:
-            return "other-prompt", None, "an earlier answer of this conversation diverged"
-        return "not-comparable", None, "the prompts differ although no earlier answer did"
+        return ("other-prompt" if earlier == "diverged" else "not-comparable"), None, _OTHER_PROMPT[earlier]
     if baseline.output_ids is None or arm.output_ids is None:
         return "not-comparable", None, "the output's token ids are not recorded on both sides"
     point = first_divergence(baseline.output_ids, arm.output_ids)
-    return ("same", None, None) if point is None else ("diverged", point, None)
+    return ("same" if point is None else "diverged"), point, None
+
+
+_OTHER_PROMPT: dict[Relation | None, str] = {
+    None: "the prompts differ although no earlier answer did",
+    "diverged": "an earlier answer of this conversation diverged",
+    "not-comparable": "an earlier turn of this conversation could not be compared",
+}
 
 
 def judge(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from draftmark.results.metrics.evidence import Evidence
     from draftmark.results.metrics.stamps import Decoding
     from draftmark.results.metrics.step_times import StepTimes
+    from draftmark.results.summary import Source
 
 
 def _untimed(evidence: Evidence, times: StepTimes) -> str | None:
@@ -88,7 +89,10 @@ def _step_time_percentile(share: int, evidence: Evidence) -> Outcome:
     about="How many times dearer a step is than one without speculation; acceptance must exceed it to pay.",
 )
 def step_cost_ratio(evidence: Evidence) -> Outcome:
-    """`r = step_time` of this arm / step_time of `none`, on the turns that both answered. n counts this arm's steps."""
+    """`r = step_time` of this arm / step_time of `none`, on the turns that both answered. n counts this arm's steps.
+
+    Inferred above one request in flight, where a turn's time between tokens holds other turns' prefill.
+    """
     if evidence.is_baseline:
         return _one(evidence)
     against = evidence.baseline_round
@@ -108,7 +112,8 @@ def step_cost_ratio(evidence: Evidence) -> Outcome:
         against.cell.step_count[first],
     )
     values = [np.where(both, column, 0.0) for column in columns]
-    return evidence.compared(against.pairs, values, ratio_of_ratios, n=int(values[1].sum()))
+    source: Source = "timed" if evidence.concurrency == 1 else "inferred"
+    return evidence.compared(against.pairs, values, ratio_of_ratios, n=int(values[1].sum()), source=source)
 
 
 @declare(

@@ -45,7 +45,10 @@ def span(cell: CellColumns, start: str, end: str) -> tuple[Mask, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Gaps between reads. Chunks with one stamp came in one read and are one: a coalesced read has no gap, not zero."""
+    """Gaps between reads that brought tokens.
+
+    Chunks with one stamp came in one read and are one: a coalesced read has no gap, not zero.
+    """
 
     turn: Ints
     """Index of the turn."""
@@ -58,6 +61,9 @@ def gaps(cell: CellColumns) -> Gaps:
     """Return the gaps between the reads of every successful turn."""
     turn = np.repeat(np.arange(len(cell), dtype=np.int32), cell.chunk_count)
     stamps, sizes = cell.chunk_s, cell.chunk_tokens
+    empty = sizes == 0
+    if empty.any():
+        turn, stamps, sizes = turn[~empty], stamps[~empty], sizes[~empty]
     if len(stamps) == 0:
         return Gaps(turn, np.zeros(0), np.zeros(0, dtype=np.int32))
     starts = np.ones(len(stamps), dtype=bool)

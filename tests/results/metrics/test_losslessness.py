@@ -87,6 +87,14 @@ class TestCompareTurns:
         assert found.relation == "not-comparable"
         assert found.reason == "the prompts differ although no earlier answer did"
 
+    def test_after_a_failed_turn_nothing_is_blamed_on_a_divergence(self, make_turn: Build) -> None:
+        baseline = [make_turn(output_ids=[1]), make_turn(turn_index=1, output_ids=[3], prompt_hash="p1")]
+        arm = [make_turn(status="failed"), make_turn(turn_index=1, output_ids=[3], prompt_hash="p")]
+        assert [one.reason for one in compare_turns(baseline, arm)] == [
+            "the turn failed on one side",
+            "an earlier turn of this conversation could not be compared",
+        ]
+
     def test_failed_missing_and_unrecorded_turns_are_not_comparable(self, make_turn: Build) -> None:
         baseline = [make_turn("failed", output_ids=[1]), make_turn("unrecorded", output_text="x")]
         arm = [

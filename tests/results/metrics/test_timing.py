@@ -87,6 +87,14 @@ class TestChunksOfSeveralTokens:
         assert found["itl"].value == pytest.approx(0.1)
         assert found["itl_p50"].value == pytest.approx(0.1)
 
+    def test_pieces_without_a_token_are_no_chunks_of_output(self, streamed: Build, measured: Measure) -> None:
+        # Half a character at 0.4: the 0.3 s until 0.6 belong to the 3 tokens that came then.
+        found = measured(streamed((0.3, 1), (0.4, 0), (0.6, 3), tokens=4))
+
+        assert found["chunk_gap"].value == pytest.approx(0.3)
+        assert found["itl"].value == pytest.approx(0.1)
+        assert found["tpot"].value == pytest.approx(0.1)
+
     def test_an_answer_in_one_read_has_neither(self, streamed: Build, measured: Measure) -> None:
         found = measured(streamed((0.3, 1), (0.3, 1), (0.3, 2), tokens=4))
 
