@@ -62,7 +62,7 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
             "size": 5,
             "opacity": 0.55,
         },
-        hovertext=[hover(small[index][0], "acceptance_length", "speedup") for index in kept],
+        hovertext=[hover(small[index][0], "speedup", "acceptance_length") for index in kept],
         hoverinfo="text",
     )
     sides = _label_sides([cell for cell, _, _ in known])
@@ -82,7 +82,7 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
                 "line": {"color": color, "width": 1.5},
             },
             error_y=whiskers([gain], color),
-            hovertext=[hover(cell, "acceptance_length", "speedup", "draft_overhead", "step_cost_ratio")],
+            hovertext=[hover(cell, "speedup", "acceptance_length", "draft_overhead", "step_cost_ratio")],
             hoverinfo="text",
         )
     return drawn(group, alt, figure, thinning_note(len(small), len(kept)))

@@ -114,6 +114,7 @@ def canvas(height: int, xaxis: dict[str, Any], yaxis: dict[str, Any], **settings
                 "font": {"family": FONT, "size": 12, "color": "var(--ink)"},
                 "align": "left",
             },
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--muted)", "activecolor": "var(--ink)"},
             "hovermode": "closest",
             "dragmode": False,
             "showlegend": False,

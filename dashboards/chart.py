@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.wording import (
+    NOT_MEASURED,
     interval,
     is_rough,
     listed,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from draftmark.results.summary import CellSummary, MetricValue
 
 _LABEL = 24
+_HOVER_WIDTH = 40
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,18 @@ def label(name: str) -> str:
 
 
 def hover(cell: CellSummary, *names: str) -> str:
-    """Write what a point tells on hover: the arm, its category, and each metric with interval and provenance."""
-    lines = [f"<b>{escaped(cell.arm)}</b>" + (f" · {escaped(cell.category)}" if cell.category else "")]
+    """Write what a point tells on hover: arm, category, the named metrics, and what stands behind the first of them."""
+    lines = [f"<b>{label(cell.arm)}</b>"]
+    if cell.category:
+        lines.append(label(cell.category))
     for name in names:
         metric = value_of(cell, name)
-        if metric.value is None:
-            lines.append(f"{escaped(name)}: not measured, {escaped(metric.reason or 'no reason given')}")
-            continue
-        shown = f"{number(metric.value, metric.unit)} {unit_on_screen(metric.unit)} {interval(metric) or ''}"
-        lines.append(f"{escaped(name)}: {' '.join(shown.split())} · {escaped(provenance(metric))}")
+        shown = NOT_MEASURED if metric.value is None else number(metric.value, metric.unit)
+        unit = "" if metric.value is None else unit_on_screen(metric.unit)
+        lines.append(escaped(" ".join(f"{name.replace('_', ' ')}: {shown} {unit} {interval(metric) or ''}".split())))
+    first = value_of(cell, names[0])
+    behind = provenance(first) if first.value is not None else first.reason or "no reason given"
+    lines += [escaped(line) for line in textwrap.wrap(behind, _HOVER_WIDTH)]
     return "<br>".join(lines)
 
 

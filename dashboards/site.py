@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from draftmark.results.summary import RunSummary
 
-_SCRIPTS = ("tips.js", "table.js", "charts.js")
-
 
 class PageWriteError(DraftmarkError):
     """A page that cannot be written: disk full, read-only, or a file where the folder should be (exit 3)."""
@@ -72,7 +70,7 @@ def write_site(summary: RunSummary, out: Path, *, command: str | None = None) ->
 def render(summary: RunSummary, *, command: str | None = None) -> str:
     """Return a run's page as HTML text."""
     head = _script("theme.js")
-    body = (_plotly(), *(_script(name) for name in _SCRIPTS))
+    body = (_script("tips.js"), _script("table.js"), _plotly(), _script("charts.js"))
     return (
         _templates()
         .get_template("page.html.j2")
