@@ -24,14 +24,14 @@ MATERIAL_GAIN = 1.05
 VERDICTS = {"pays": "pays", "nothing": "nothing pays here", "unclear": "cannot tell"}
 """Outcomes in words."""
 
-_DOUBTS = {
-    "speculation": "speculation may not have been on",
-    "baseline": "the baseline is not steady",
-    "losslessness": "the output was not shown to be unchanged",
-    "client": "the client was not on time",
-    "launches": "see the lamp about launches",
-    "identities": "the engine's counts do not add up",
-    "values": "some values are not plausible",
+_SUBJECTS = {
+    "speculation": "speculation",
+    "baseline": "the baseline",
+    "losslessness": "the output",
+    "client": "the client",
+    "launches": "launches",
+    "identities": "the engine's counts",
+    "values": "values",
 }
 
 _TELLING_COST = 0.2
@@ -220,4 +220,4 @@ def _doubts(group: Group, cell: CellSummary, flags: Sequence[Flag]) -> tuple[str
     mine = {cell.cell_id}
     grave = [flag for flag in flags if flag.level in {"warning", "fault"} and flag.name != "failures"]
     meant = [f for f in grave if not f.cells or set(f.cells) & (group.cell_ids if f.name == "baseline" else mine)]
-    return tuple(dict.fromkeys(f"{flag.level}: {_DOUBTS[flag.name]}" for flag in meant))
+    return tuple(dict.fromkeys(f"{flag.level} about {_SUBJECTS[flag.name]}" for flag in meant))

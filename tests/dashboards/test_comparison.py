@@ -213,7 +213,7 @@ def test_lamps_that_are_not_green_for_the_winner_or_the_baseline_stand_beside_th
         Flag(name="launches", level="note", text="One launch.", cells=[]),
     ]
     answer = only(specimen.run(specimen.baseline(), control, arm, flags=flags))
-    assert answer.sureness == ("95% interval over 24 pairs", "warning: the baseline is not steady")
+    assert answer.sureness == ("95% interval over 24 pairs", "warning about the baseline")
 
 
 @pytest.mark.parametrize(
