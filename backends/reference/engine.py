@@ -134,11 +134,11 @@ class Engine:
         The target holds all of the context but its last token, which heads the block.
         """
         clock = self._clock
+        last = torch.tensor(context[-1:], device=self._device)  # before drafting: a copy to a GPU waits for its queue
         start = clock.mark()
         draft = drafter.propose(context, room, choose)
         proposed = clock.mark()
         count = draft.tokens.shape[0]
-        last = torch.tensor(context[-1:], device=self._device)
         logits = self._target.extend(torch.cat((last, draft.tokens)), keep=count + 1)
         verdict = choose.verify(logits, draft)
         verified = clock.mark()

@@ -42,5 +42,9 @@ def probabilities(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
 
 
 def draw(chances: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Draw one token id (0-dim int64) from a row of probabilities [vocabulary]; it need not sum to 1."""
-    return torch.multinomial(chances, 1, generator=generator)[0]
+    """Draw one token id (0-dim int64) from a row of probabilities [vocabulary]; it need not sum to 1.
+
+    The race of exponential clocks that `torch.multinomial` runs too, without its checks, which make a GPU wait.
+    """
+    waits = torch.empty_like(chances).exponential_(generator=generator)
+    return (chances / waits.clamp(min=torch.finfo(chances.dtype).tiny)).argmax()
