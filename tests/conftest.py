@@ -1,0 +1,109 @@
+"""What several folders of tests need: a tiny model made on the spot, an installed plug-in, and a run of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLUGIN = Path(__file__).parent / "plugin"
+
+
+@pytest.fixture(scope="session")
+def tiny_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random Llama of two layers, a token per byte, with room for 4,096 of them; it has no chat template."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    symbols = ["<eos>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    core = Tokenizer(models.BPE({symbol: index for index, symbol in enumerate(symbols)}, merges=[]))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<eos>").save_pretrained(folder)  # noqa: S106 - not a password
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        config = LlamaConfig(
+            vocab_size=len(symbols),
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=4096,
+            initializer_range=0.3,
+            eos_token_id=0,
+            bos_token_id=None,
+        )
+        LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PYTHONPATH into which the plug-in was installed from its source, as any package is."""
+    root = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(PLUGIN, root / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", root / "installed", root / "source"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return root / "installed"
+
+
+@pytest.fixture(scope="session")
+def draftmark(plugin_folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Call the command as it is installed, in a process that finds the plug-in beside it."""
+    script = Path(sysconfig.get_path("scripts")) / "draftmark"
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(plugin_folder), "HF_HUB_OFFLINE": "1"}
+        command = [script, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def write_parrot_plan(tmp_path_factory: pytest.TempPathFactory, tiny_target: Path) -> Callable[..., Path]:
+    """Write a plan that names all three kinds of the plug-in; keys are changed by name."""
+
+    def write(**changes: Any) -> Path:
+        plan: dict[str, Any] = {
+            "name": "parrots",
+            "target": str(tiny_target),
+            "backends": [{"kind": "parrot", "step_s": 0.1, "draft_s": 0.02}],
+            "drafters": [{"kind": "none"}, {"kind": "mimic", "draft_length": [3], "right": 2}],
+            "suites": [{"kind": "sayings"}],
+            "sampling": {"max_tokens": 10},
+            "chat_template": "none",
+        }
+        path = tmp_path_factory.mktemp("plans") / "plan.yaml"
+        path.write_text(json.dumps(plan | changes), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def parrot_run(
+    tmp_path_factory: pytest.TempPathFactory,
+    write_parrot_plan: Callable[..., Path],
+    draftmark: Callable[..., subprocess.CompletedProcess[str]],
+) -> Path:
+    """The folder of that plan's run, made by the command itself; not to be changed."""
+    folder = tmp_path_factory.mktemp("runs") / "parrots"
+    done = draftmark("run", write_parrot_plan(), "--out", folder, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder
