@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, Self
 
 from draftmark.bench.forecast import in_words
+from draftmark.bench.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +88,7 @@ class Bar:
 
     def say(self, sentence: str) -> None:
         """Print the sentence above the bar."""
-        self._progress.console.print(sentence, markup=False, highlight=False)
+        self._progress.console.print(harmless(sentence), markup=False, highlight=False)
 
     def advance(self, done: int, total: int, left_s: float | None) -> None:
         """Redraw the bar."""

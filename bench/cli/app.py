@@ -15,6 +15,7 @@ import typer
 import typer.core
 import typer.main
 
+from draftmark.bench.harmless import harmless
 from draftmark.bench.variables import TRACEBACK, unknown_variables
 from draftmark.results.errors import DraftmarkError
 
@@ -90,8 +91,6 @@ def _root(
 
 def complain(sentence: str) -> None:
     """Print a sentence to standard error, after the program's name, harmless for the terminal."""
-    from draftmark.bench.cli.display import harmless
-
     sys.stderr.write(f"draftmark: {harmless(sentence, keep_newlines=True)}\n")
 
 

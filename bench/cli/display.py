@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from typing import TYPE_CHECKING
+
+from draftmark.bench.harmless import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories that a terminal may act on, reorder or not show."""
-
-
-def harmless(text: str, *, keep_newlines: bool = False) -> str:
-    r"""Return a text in which every control, format and unassigned character is spelt out, such as `\x1b`.
-
-    Escapes, carriage returns, bidirectional overrides and zero-width characters stay visible and do nothing.
-    """
-    return "".join(_shown(character, keep_newlines) for character in text)
+__all__ = ["cell_text", "emit", "emit_rich", "harmless"]
 
 
 def cell_text(text: object, *, limit: int = 200) -> Text:
@@ -31,21 +23,12 @@ def cell_text(text: object, *, limit: int = 200) -> Text:
     return Text(line if len(line) <= limit else line[: limit - 1] + "…")
 
 
-def _shown(character: str, keep_newlines: bool) -> str:
-    if character == "\n" and keep_newlines:
-        return character
-    if unicodedata.category(character) not in _UNSAFE:
-        return character
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def emit(text: str) -> None:
     """Write a line (or lines) to standard output; where its reader has gone, write nothing from then on, quietly."""
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text + "\n")
+        # What the terminal's encoding cannot show is spelt out instead of ending the program.
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

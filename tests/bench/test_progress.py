@@ -29,5 +29,5 @@ def test_sentences_are_written_at_once() -> None:
 def test_the_bar_takes_hostile_sentences_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar() as bar:
         bar.advance(1, 3, 120.0)
-        bar.say("[red]not red[/red] [/]")
-    assert "[red]not red[/red] [/]" in capsys.readouterr().err
+        bar.say("[red]not red[/red] [/] \x1b[2J")
+    assert "[red]not red[/red] [/] \\x1b[2J" in capsys.readouterr().err

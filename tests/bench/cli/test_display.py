@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.bench.cli.display import cell_text, harmless
+from draftmark.bench.cli.display import cell_text, emit, harmless
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,10 @@ def test_markup_stays_text(text: str) -> None:
 
 def test_long_text_is_cut() -> None:
     assert cell_text("x" * 300, limit=10).plain == "xxxxxxxxx…"
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_it_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    emit("1.32x \u2713")
+    assert raw.getvalue() == b"1.32x \\u2713\n"
