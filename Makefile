@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short test lint types suffix browser model clean
+.PHONY: help demo demo-short test lint types bench suffix browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,6 +40,9 @@ lint: $(DONE)/test ## Check style, form and floors.
 
 types: $(DONE)/test ## Check types.
 	$(VENV)/bin/mypy
+
+bench: $(DONE)/test $(DONE)/suffix model ## Measure speed: the reference engine against transformers, store, metrics, --help.
+	$(VENV)/bin/pytest tests/benchmarks -o python_files='bench_*.py' -o timeout=1800 --benchmark-json=.benchmarks.json $(TESTS)
 
 clean: ## Remove what was made, .venv included; runs/ is kept.
 	rm -rf $(VENV) site build dist draftmark.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
