@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short test lint types bench suffix browser model clean
+.PHONY: help demo demo-short test lint types bench browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003 - typer evaluates annotations
+from pathlib import Path
 
 import typer
 
