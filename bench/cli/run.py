@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,8 +64,10 @@ def run(
 
 
 def resume_command(plan: Path, folder: Path, *, quiet: bool) -> str:
-    """Return the command that goes on with a run, quoted for the shell."""
-    return shlex.join(["draftmark", "run", str(plan), "--out", str(folder), *(["--quiet"] if quiet else [])])
+    """Return the command that goes on with a run, quoted for the shell; it names this program as it was called."""
+    found, called = shutil.which("draftmark"), sys.argv[0]
+    program = "draftmark" if found is not None and Path(found).resolve() == Path(called).resolve() else called
+    return shlex.join([program, "run", str(plan), "--out", str(folder), *(["--quiet"] if quiet else [])])
 
 
 def _show(outcome: Outcome) -> None:

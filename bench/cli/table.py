@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -24,14 +25,12 @@ _MOST_NAMED = 3
 _LEVELS = {"fault": "bold red", "warning": "yellow", "note": "dim"}
 _COLUMNS = (
     "arm",
-    "D",
     "AL",
     "coverage",
-    "draft overhead",
+    "draft\noverhead",
     "tok/s",
-    "ms/token",
-    "speed-up [95% interval]",
-    "",
+    "ms per\ntoken",
+    "speed-up\n[95% interval]",
     "lossless",
 )
 _VERDICTS = {"fault": ("faulty", "bold red"), "unknown": ("unexplained", "yellow"), "numeric-tie": ("tied", "")}
@@ -44,8 +43,9 @@ def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[Rendera
     shown = [cell for cell in summary.cells if by_category or cell.category is None]
     for group in dict.fromkeys(cell.group for cell in shown):
         cells = [cell for cell in shown if cell.group == group]
-        parts += [_table(summary, cells), *_left_out(cells)]
-        parts += _hint([cell for cell in cells if cell.category is None])
+        overall = [cell for cell in cells if cell.category is None]
+        table = [_table(summary, cells)] if any(cell.turns_ok or cell.turns_failed for cell in overall) else []
+        parts += ["", _title(cells[0]), *table, *_unfinished(overall), *_words(overall), *_hint(overall)]
     parts += [_failures(summary)] if summary.failures else []
     return parts
 
@@ -61,20 +61,33 @@ def _heading(summary: RunSummary) -> Text:
 
 
 def _flag(flag: Flag, summary: RunSummary) -> Text:
-    named = {cell.cell_id: f"{cell.suite}, {cell.arm}" for cell in summary.cells}
-    about = [named[cell_id] for cell_id in flag.cells if cell_id in named]
-    if len(about) > _MOST_NAMED:
-        about[_MOST_NAMED:] = [f"{len(about) - _MOST_NAMED} more"]
-    where = f"[{'; '.join(about)}] " if about else ""
-    return Text.assemble((f"{flag.level}: ", _LEVELS[flag.level]), harmless(where + flag.text))
+    where = _named(set(flag.cells), [cell for cell in summary.cells if cell.category is None])
+    return Text.assemble((f"{flag.level}: ", _LEVELS[flag.level]), harmless(f"{where}{flag.text}"))
+
+
+def _named(ids: set[str], cells: list[CellSummary]) -> str:
+    """Say which cells a flag speaks of: nothing for all of them, a suite for all of its arms, else suite and arms."""
+    if not ids or ids >= {cell.cell_id for cell in cells}:
+        return ""
+    parts = []
+    for suite in dict.fromkeys(cell.suite for cell in cells if cell.cell_id in ids):
+        here = [cell for cell in cells if cell.suite == suite]
+        arms = [cell.arm for cell in here if cell.cell_id in ids]
+        if len(arms) > _MOST_NAMED and len(arms) < len(here):
+            arms[_MOST_NAMED:] = [f"{len(arms) - _MOST_NAMED} more"]
+        parts.append(suite if len(arms) == len(here) else f"{suite}: {', '.join(arms)}")
+    return f"[{'; '.join(parts)}] "
+
+
+def _title(cell: CellSummary) -> Text:
+    load = f", {cell.concurrency} at once" if cell.concurrency > 1 else ""
+    return Text(harmless(f"{cell.suite} ({cell.backend}{load})"), style="bold")
 
 
 def _table(summary: RunSummary, cells: list[CellSummary]) -> Table:
-    first = cells[0]
-    load = f", {first.concurrency} at once" if first.concurrency > 1 else ""
-    table = Table(title=Text(harmless(f"{first.suite} ({first.backend}{load})"), style="bold"), title_justify="left")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     for name in _COLUMNS:
-        table.add_column(name, justify="left" if name in {"arm", "", "lossless"} else "right")
+        table.add_column(name, justify="left" if name in {"arm", "lossless"} else "right", vertical="bottom")
     verdicts = {cell.cell_id: Counter[str]() for cell in cells}
     for row in summary.divergences:
         verdicts.setdefault(row.cell_id, Counter())[row.verdict] += 1
@@ -84,27 +97,25 @@ def _table(summary: RunSummary, cells: list[CellSummary]) -> Table:
     return table
 
 
-def _left_out(cells: list[CellSummary]) -> list[Text]:
-    return [
-        Text(harmless(f"{cell.arm} is left out: {cell.status_text}"), style="dim")
-        for cell in cells
-        if cell.status == "left out" and cell.category is None
-    ]
+def _unfinished(cells: list[CellSummary]) -> list[Text]:
+    """Say which arms were left out, do not have all of their turns, or have failed ones; equal states share a line."""
+    states: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.status != "complete" or cell.turns_failed:
+            left_out = "left out: " * (cell.status == "left out")
+            states.setdefault(f"{left_out}{cell.status_text}", []).append(cell.arm)
+    return [Text(harmless(f"{', '.join(arms)}: {state}"), style="dim") for state, arms in states.items()]
 
 
 def _row(cell: CellSummary, verdicts: Counter[str]) -> list[Text | str]:
-    name = cell.arm if cell.category is None else f"  {cell.category}"
-    status = "" if cell.status == "complete" and not cell.turns_failed else f" ({cell.status_text})"
     return [
-        Text(harmless(name + status)),
-        str(cell.draft_length),
+        Text(harmless(cell.arm if cell.category is None else f"  {cell.category}")),
         _number(cell.metrics.get("acceptance_length"), ".2f"),
         _number(cell.metrics.get("coverage"), ".0%"),
         _number(cell.metrics.get("draft_overhead"), ".0%"),
         _number(cell.metrics.get("output_tps"), ".1f"),
         _number(cell.metrics.get("tpot"), ".1f", times=1000),
         _speedup(cell),
-        _verdict(cell),
         _lossless(cell, verdicts),
     ]
 
@@ -120,17 +131,21 @@ def _speedup(cell: CellSummary) -> str:
     if metric is None or metric.value is None:
         return DASH
     if metric.low is None or metric.high is None:
-        return f"{metric.value:.2f}x (no interval)"
+        return f"{metric.value:.2f}x, no interval"
     return f"{metric.value:.2f}x [{metric.low:.2f}, {metric.high:.2f}]"
 
 
-def _verdict(cell: CellSummary) -> Text | str:
-    metric = cell.metrics.get("speedup")
-    if _is_baseline(cell) or metric is None or metric.low is None or metric.high is None:
-        return ""
-    if metric.low > 1:
-        return Text("faster", style="green")
-    return Text("slower", style="red") if metric.high < 1 else "no clear difference"
+def _words(cells: list[CellSummary]) -> list[Text]:
+    """Say in words what the intervals mean: which arms are surely faster or slower, and which not surely either."""
+    said: dict[str, list[str]] = {"faster": [], "slower": [], "no clear difference": []}
+    for cell in cells:
+        metric = cell.metrics.get("speedup")
+        if cell.drafter == "none" or metric is None or metric.low is None or metric.high is None:
+            continue
+        word = "faster" if metric.low > 1 else "slower" if metric.high < 1 else "no clear difference"
+        said[word].append(cell.arm)
+    parts = [f"{word}: {', '.join(arms)}" for word, arms in said.items() if arms]
+    return [Text(harmless(f"Against none: {'; '.join(parts)}."))] if parts else []
 
 
 def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:

@@ -159,9 +159,25 @@ def test_hostile_names_stay_text_in_paths_terminal_and_json(
     assert shown.code == 0
 
 
-def test_the_resume_command_survives_the_shell() -> None:
+def test_the_resume_command_survives_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/opt/my venv/bin/draftmark"])
     command = resume_command(Path("my plan.yaml"), Path("runs/it's"), quiet=True)
-    assert shlex.split(command) == ["draftmark", "run", "my plan.yaml", "--out", "runs/it's", "--quiet"]
+    assert shlex.split(command) == [
+        "/opt/my venv/bin/draftmark",
+        "run",
+        "my plan.yaml",
+        "--out",
+        "runs/it's",
+        "--quiet",
+    ]
+
+
+def test_on_the_path_the_program_is_named_without_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "draftmark"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [str(program)])
+    assert resume_command(Path("p.yaml"), Path("run"), quiet=False) == "draftmark run p.yaml --out run"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -179,7 +195,7 @@ def test_an_interrupted_run_keeps_all_says_how_to_go_on_and_does(
     assert RunStore.read(folder).manifest.status == "interrupted"
     assert "stopping after the turn in flight" in err
     command = err.strip().splitlines()[-1]
-    assert command == f"draftmark run {plan} --out {folder}"
+    assert shlex.split(command)[1:] == ["run", str(plan), "--out", str(folder)]
     assert f"{len(kept)} of {TURNS} turns" in out
 
     again = start(*shlex.split(command)[1:])

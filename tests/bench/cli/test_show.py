@@ -88,7 +88,7 @@ def test_a_partial_run_says_how_much_is_there(call: Call, run_folder: Path) -> N
     lines = [line for line in turns.read_bytes().splitlines(keepends=True) if b'"measured"' in line]
     turns.write_bytes(b"".join(lines[:3]) + lines[3][:30])
     said = call("show", run_folder)
-    assert "ngram D=3 (partial 3/5)" in said.out
+    assert "ngram D=3: partial 3/5" in said.out
     assert "13 of 15 turns" in said.out
 
 
@@ -136,28 +136,31 @@ def with_metrics(summary: RunSummary, arm: str, **metrics: MetricValue) -> RunSu
     return summary.model_copy(update={"cells": [changed(cell) for cell in summary.cells]})
 
 
-def row(text: str, arm: str) -> list[str]:
-    (line,) = [line for line in text.splitlines() if f"│ {arm}" in line]
-    return [field.strip() for field in line.strip("│").split("│")]
+def row(text: str, arm: str) -> str:
+    """What the table says of an arm, columns apart by one space."""
+    (line,) = [line for line in text.splitlines() if line.startswith(f"{arm} ")]
+    return " ".join(line.removeprefix(arm).split())
 
 
 SPEEDUPS: dict[tuple[float | None, float | None, float | None], list[str]] = {
-    (1.32, 1.10, 1.58): ["1.32x [1.10, 1.58]", "faster"],
-    (0.5, 0.4, 0.6): ["0.50x [0.40, 0.60]", "slower"],
-    (1.05, 0.9, 1.2): ["1.05x [0.90, 1.20]", "no clear difference"],
-    (1.05, None, None): ["1.05x (no interval)", ""],
-    (None, None, None): ["-", ""],
+    (1.32, 1.10, 1.58): ["1.32x [1.10, 1.58] yes", "Against none: faster: ngram D=3."],
+    (0.5, 0.4, 0.6): ["0.50x [0.40, 0.60] yes", "Against none: slower: ngram D=3."],
+    (1.05, 0.9, 1.2): ["1.05x [0.90, 1.20] yes", "Against none: no clear difference: ngram D=3."],
+    (1.05, None, None): ["1.05x, no interval yes", ""],
+    (None, None, None): ["- yes", ""],
 }
 
 
 @pytest.mark.parametrize("numbers", SPEEDUPS)
-def test_a_speed_up_is_told_with_its_interval_and_a_word(
+def test_a_speed_up_is_told_with_its_interval_and_in_words(
     summary: RunSummary, numbers: tuple[float | None, ...]
 ) -> None:
     value, low, high = numbers
     speedup = MetricValue(value=value, low=low, high=high, n=8, unit="1", reason=None if value else "not measured")
-    found = row(text_of(with_metrics(summary, "ngram D=3", speedup=speedup)), "ngram D=3")
-    assert found[7:9] == SPEEDUPS[value, low, high]
+    text = text_of(with_metrics(summary, "ngram D=3", speedup=speedup))
+    shown, words = SPEEDUPS[value, low, high]
+    assert row(text, "ngram D=3").endswith(f" {shown}")
+    assert [line for line in text.splitlines() if line.startswith("Against none")] == [words] * bool(words)
 
 
 def test_seconds_become_milliseconds_and_shares_percent(summary: RunSummary) -> None:
@@ -167,9 +170,10 @@ def test_seconds_become_milliseconds_and_shares_percent(summary: RunSummary) -> 
         tpot=MetricValue(value=0.0123, n=1, unit="s"),
         coverage=MetricValue(value=0.875, n=8, unit="1"),
         draft_overhead=MetricValue(value=None, n=0, unit="1", reason="not timed"),
+        output_tps=MetricValue(value=18.06, n=8, unit="tokens/s"),
+        speedup=MetricValue(value=2, low=1.5, high=3, n=8, unit="1"),
     )
-    assert row(text_of(changed), "ngram D=3")[3:7:3] == ["88%", "12.3"]
-    assert row(text_of(changed), "ngram D=3")[4] == "-"
+    assert row(text_of(changed), "ngram D=3") == "4.00 88% - 18.1 12.3 2.00x [1.50, 3.00] yes"
 
 
 def test_what_is_wrong_stands_on_top_worst_first(summary: RunSummary) -> None:
@@ -180,7 +184,7 @@ def test_what_is_wrong_stands_on_top_worst_first(summary: RunSummary) -> None:
         Flag(name="baseline", level="warning", text="it drifts", cells=[summary.cells[0].cell_id]),
     ]
     lines = text_of(summary.model_copy(update={"flags": flags})).splitlines()
-    assert lines[1:4] == ["fault: output changed [bold]", "warning: [talk, none] it drifts", "note: by the way"]
+    assert lines[1:4] == ["fault: output changed [bold]", "warning: [talk: none] it drifts", "note: by the way"]
     assert "all is well" not in "\n".join(lines)
 
 
@@ -211,10 +215,31 @@ def test_the_arm_that_accepts_most_is_not_taken_for_the_fastest(
     assert "Acceptance length is not speed-up" not in text_of(fast)
 
 
-def test_lossless_is_yes_or_what_differs(call: Call, summary: RunSummary, run_folder: Path) -> None:
-    assert row(text_of(summary), "ngram D=3")[9] == "yes"
-    assert row(text_of(summary), "none (control)")[9] == "yes"
+def test_lossless_is_yes_or_what_differs(summary: RunSummary) -> None:
+    text = text_of(summary)
+    assert row(text, "ngram D=3").endswith(" yes")
+    assert row(text, "none (control)").endswith(" yes")
     differing = with_metrics(summary, "ngram D=3", divergent_turns=MetricValue(value=3, n=5, unit="count"))
-    assert row(text_of(differing), "ngram D=3")[9] == "3 differ"
+    assert row(text_of(differing), "ngram D=3").endswith(" 3 differ")
     unknown = MetricValue(value=None, n=0, unit="count", reason="sampled")
-    assert row(text_of(with_metrics(summary, "ngram D=3", divergent_turns=unknown)), "ngram D=3")[9] == "-"
+    assert row(text_of(with_metrics(summary, "ngram D=3", divergent_turns=unknown)), "ngram D=3").endswith(" -")
+
+
+def test_a_flag_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> None:
+    baseline, control, ngram = [cell.cell_id for cell in summary.cells if cell.category is None]
+    cases = {
+        (): "",
+        (baseline, control, ngram): "",
+        (ngram,): "[talk: ngram D=3] ",
+        (baseline, ngram): "[talk: none, ngram D=3] ",
+    }
+    for cells, named in cases.items():
+        flag = Flag(name="client", level="note", text="so it is", cells=list(cells))
+        assert f"note: {named}so it is" in text_of(summary.model_copy(update={"flags": [flag]}))
+
+
+def test_the_table_fits_eighty_columns(run_folder: Path, summary: RunSummary) -> None:
+    speedup = MetricValue(value=1.32, low=1.1, high=1.58, n=8, unit="1")
+    lines = text_of(with_metrics(summary, "ngram D=3", speedup=speedup)).splitlines()
+    table = [line.rstrip() for line in lines[lines.index("talk (fake)") :]]
+    assert max(map(len, table)) <= 80
