@@ -89,14 +89,14 @@ def write_resolved(store: RunStore, resolved: dict[str, dict[str, Any]]) -> None
 def _resolved(cell: CellRecord, now: dict[str, Any] | None) -> CellRecord:
     if now is None:
         return cell
-    if cell.resolved and cell.resolved != now:
-        names = [name for name in {**cell.resolved, **now} if cell.resolved.get(name) != now.get(name)]
-        listed = "; ".join(f"{name}: {cell.resolved.get(name)} -> {now.get(name)}" for name in names)
+    changed = [name for name, before in cell.resolved.items() if name in now and now[name] != before]
+    if changed:
+        listed = "; ".join(f"{name}: {cell.resolved[name]} -> {now[name]}" for name in changed)
         raise BackendError(
             f"{cell.key.arm.label} would run with other settings than in the earlier session of this run ({listed}); "
             "restore them, or start a new run"
         )
-    return cell.model_copy(update={"resolved": now})
+    return cell.model_copy(update={"resolved": cell.resolved | now})
 
 
 def refresh_models(store: RunStore, materials: Materials) -> None:

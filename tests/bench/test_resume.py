@@ -150,3 +150,14 @@ def test_an_arm_that_cannot_run_any_more_is_no_silent_gap(
     monkeypatch.setattr(fake.FakeSpec, "arm_problem", lambda self, arm: "gone" if arm.drafter == "suffix" else None)
     with pytest.raises(Exception, match="was started with suffix D=8, which cannot run here now: gone"):
         bench.run(suite, drafters=drafters)
+
+
+def test_a_setting_that_only_one_session_tells_is_no_contradiction(
+    bench: Bench, make_suite: MakeSuite, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = make_suite("a", "b")
+    bench.run(suite, stop_after=1)
+    monkeypatch.setattr(fake.FakeBackend, "resolved", lambda self, arm: {"threads": 2, "gpus": 0})
+    assert bench.run(suite).exit_code == 0
+    resolved = RunStore.read(bench.folder).manifest.cells[0].resolved
+    assert resolved == {"threads": 2, "drafter": "none", "shape": [1, 2], "gpus": 0}
