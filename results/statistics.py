@@ -31,7 +31,7 @@ WHOLE_LAUNCH = 0.9
 """Share of the conversations that a launch must have answered to count as a repetition of the whole; the launches of a
 resumed run share the work instead, and what differs between them is already within that between conversations."""
 _SAME = 1e-9
-"""Relative differences below this are rounding."""
+"""Relative standard errors below this are rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,6 @@ def _jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> _Spread:
     size = sizes[strata]
     replicates = within.sum(axis=1, keepdims=True) - within[:, strata]
     replicates += (within[:, strata] - sums) * (size / (size - 1))
-    replicates[np.abs(replicates) < _SAME * np.abs(within).sum(axis=1, keepdims=True)] = 0.0
     logs = np.log(statistic(replicates))
     centres = np.bincount(strata, weights=logs) / sizes
     parts = np.bincount(strata, weights=(logs - centres[strata]) ** 2) * (sizes - 1) / sizes

@@ -87,6 +87,14 @@ class TestInterval:
         found = mean_interval([float(i % 3 + 1) for i in range(20)], sample(20))
         assert found.notes == ("prompt sampling only",)
 
+    def test_a_category_of_two_that_holds_all_the_spread_has_one_degree_of_freedom(self) -> None:
+        # Leaving out either of 99 and 101 moves the mean of 20 by 0.1: standard error 0.1, t(0.975, 1) = 12.706.
+        values = [99.0, 101.0] + [100.0, 100.0001] * 9
+        drawn = Sample(np.arange(20), np.array([0, 0] + [1] * 18), np.zeros(20, dtype=int))
+        found = mean_interval(values, drawn)
+        assert found.low == pytest.approx(100 - 1.27, abs=0.02)
+        assert found.high == pytest.approx(100 + 1.28, abs=0.02)
+
     def test_conversations_that_contribute_nothing_do_not_count(self) -> None:
         counted = np.array([1.0] * 7 + [0.0] * 20)
         found = interval(sample(27), [counted * 3, counted], ratio)
@@ -201,6 +209,12 @@ class TestPercentile:
         found = percentile(np.arange(n, dtype=float), share)
         assert found is not None
         assert (found.n, found.flagged) == (n, flagged)
+
+    def test_rounding_asks_for_no_further_observation(self) -> None:
+        # 0.07 * 100 is 7.000000000000001 in floating point.
+        found = percentile(np.arange(1, 101, dtype=float), 0.07)
+        assert found is not None
+        assert found.value == 7
 
     def test_weights_count_as_that_many_observations(self) -> None:
         values: NDArray[np.float64] = np.array([3.0, 1.0, 2.0])

@@ -110,6 +110,16 @@ class TestCutSteps:
         assert found["acceptance_length_verified"].value is None
         assert "cut short" in str(found["acceptance_length_verified"].reason)
 
+    def test_a_step_that_lost_only_the_targets_own_token_is_cut_too(
+        self, stepped_turn: Build, measured: Measure
+    ) -> None:
+        # 3 of 3 accepted, 3 delivered: what the target agreed to is known of the other step alone.
+        found = measured(stepped_turn((3, 1), (3, 3), cut=1))
+
+        assert found["acceptance_length_verified"].value == 2.0
+        assert found["acceptance_length_verified"].n == 1
+        assert found["acceptance_length"].value == 2.5
+
 
 class TestWhatIsNotKnown:
     def test_the_baseline_is_known_by_definition_without_steps(self, make_turn: Build, measured: Measure) -> None:

@@ -24,6 +24,7 @@ def broken(*turns: TurnRecord, drafter: str = "ngram", draft_length: int = 3, **
 def test_turns_that_add_up_break_none(stepped_turn: Build, make_turn: Build) -> None:
     assert broken(stepped_turn((3, 3), (0, 0), (3, 1)), stepped_turn((3, 3), (3, 3), cut=2, question_id="b")) == []
     assert broken(make_turn(output_tokens=0), make_turn("b", output_tokens=1)) == []
+    assert broken(stepped_turn(output_tokens=0), stepped_turn(question_id="b")) == []
     assert broken(stepped_turn((0, 0), (0, 0)), drafter="none", draft_length=0) == []
 
 

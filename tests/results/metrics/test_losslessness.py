@@ -45,8 +45,9 @@ class TestVerdict:
         assert verdict == "numeric-tie"
         assert "within the numeric difference 0.02" in reason
 
-    def test_a_margin_that_rounding_cannot_explain_is_a_fault(self) -> None:
-        verdict, reason = judge(self.point, margin=0.021, numeric_difference=0.02, top_two=(10, 20))
+    @pytest.mark.parametrize("margin", [0.021, -0.021])
+    def test_a_margin_that_rounding_cannot_explain_is_a_fault(self, margin: float) -> None:
+        verdict, reason = judge(self.point, margin=margin, numeric_difference=0.02, top_two=(10, 20))
         assert verdict == "fault"
         assert "0.021 exceeds the numeric difference 0.02" in reason
 
@@ -156,6 +157,14 @@ class TestMetrics:
         for name in ("divergent_turns", "divergent_turns_control", "divergence_excess", "turns_after_divergence"):
             assert found[name].value is None
             assert "sampled" in str(found[name].reason)
+
+    @pytest.mark.parametrize("side", ["baseline", "arm"])
+    def test_failed_turns_are_not_compared(self, make_turn: Build, measured: Measure, side: str) -> None:
+        turns = {"baseline": make_turn("b", output_ids=[1]), "arm": make_turn("b", output_ids=[2])}
+        turns[side] = turns[side].model_copy(update={"status": "failed"})
+        good = make_turn("a", output_ids=[1])
+        found = measured(good, turns["arm"], baseline=[good, turns["baseline"]])
+        assert (found["divergent_turns"].value, found["divergent_turns"].n) == (0, 1)
 
     def test_ids_are_never_compared_with_text(self, make_turn: Build, measured: Measure) -> None:
         found = measured(make_turn(output_ids=[1]), baseline=[make_turn(output_text="x")])

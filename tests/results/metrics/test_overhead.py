@@ -77,6 +77,20 @@ def test_only_prompts_that_both_answered_are_compared(
     assert found["draft_overhead"].value == pytest.approx(0.3)
 
 
+def test_the_cost_ratio_counts_only_turns_timed_on_both_sides(
+    timed_turn: Build, measured: Measure, baseline: TurnRecord
+) -> None:
+    unstamped = timed_turn(*[(0, 0)] * 8, question_id="b", last_token_s=None)
+    arm = [timed_turn((3, 3), verify=0.16), timed_turn((3, 3), question_id="b", verify=5.0)]
+    assert measured(*arm, baseline=[baseline, unstamped])["step_cost_ratio"].value == pytest.approx(1.6)
+
+
+def test_a_first_chunk_of_several_tokens_hides_how_long_its_steps_took(timed_turn: Build, measured: Measure) -> None:
+    turn = timed_turn((3, 3), (3, 3), chunk_tokens=[5, 0, 4])
+    assert measured(turn)["step_time"].value is None
+    assert measured(timed_turn((3, 3)), turn.model_copy(update={"question_id": "b"}))["step_time"].n == 1
+
+
 def test_without_a_drafter_drafting_costs_nothing_by_definition(measured: Measure, baseline: TurnRecord) -> None:
     found = measured(baseline, drafter="none", draft_length=0)
 

@@ -49,6 +49,14 @@ def test_output_position_is_that_of_the_steps_first_token(stepped_turn: Build, m
     assert found["acceptance_length@output[64-256)"].reason == "no decode step had this output position"
 
 
+def test_a_bin_begins_with_its_lower_edge(stepped_turn: Build, measured: Measure) -> None:
+    # Steps of 3 tokens start at 1, 4, 7, 10, 13 and 16.
+    found = measured(stepped_turn(*[(2, 2)] * 6))
+
+    assert found["acceptance_length@output[0-16)"].n == 5
+    assert found["acceptance_length@output[16-64)"].n == 1
+
+
 def test_context_is_prompt_and_output_before_the_step(stepped_turn: Build, measured: Measure) -> None:
     # With 250 prompt tokens the steps see 251, 255 and 259 tokens.
     found = measured(stepped_turn((3, 3), (3, 3), (3, 1), prompt_tokens=250))

@@ -95,6 +95,14 @@ class TestChunksOfSeveralTokens:
         assert found["itl"].value == pytest.approx(0.1)
         assert found["tpot"].value == pytest.approx(0.1)
 
+    def test_a_first_piece_without_a_token_leaves_the_first_chunk_unknown(
+        self, streamed: Build, measured: Measure
+    ) -> None:
+        found = measured(streamed((0.2, 0), (0.5, 4), (0.8, 3), tokens=7))
+
+        assert found["tpot"].value == pytest.approx(0.1)
+        assert "first_chunk_assumed_1" in str(found["tpot"].note)
+
     def test_an_answer_in_one_read_has_neither(self, streamed: Build, measured: Measure) -> None:
         found = measured(streamed((0.3, 1), (0.3, 1), (0.3, 2), tokens=4))
 
@@ -123,6 +131,15 @@ class TestShortAndContradictoryTurns:
         assert found["tpot"].value is None
         assert found["tps_per_user"].value is None
         assert found["tpot"].reason == "no turn has two tokens with stamps that differ"
+
+    def test_one_chunk_is_no_decode_phase_whatever_the_stamps(self, make_turn: Build, measured: Measure) -> None:
+        turn = make_turn(output_tokens=5, sent_s=0.0, first_token_s=0.4, last_token_s=0.8, chunk_s=[0.4])
+        assert measured(turn)["tpot"].value is None
+
+    def test_chunks_that_go_back_in_time_make_no_gap(self, streamed: Build, measured: Measure) -> None:
+        found = measured(streamed((0.6, 1), (0.1, 1), (0.4, 3), tokens=5))
+        assert found["chunk_gap"].n == 1
+        assert found["chunk_gap"].value == pytest.approx(0.3)
 
     def test_no_stamp_gives_null(self, make_turn: Build, measured: Measure) -> None:
         found = measured(make_turn(output_tokens=5))
