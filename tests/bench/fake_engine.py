@@ -104,7 +104,7 @@ class FakeBackend:
             output_tokens=len(ids),
             output_ids=ids,
             output_text=text(ids),
-            token_source="ids",  # noqa: S106 - not a password
+            token_source="ids",
             sent_s=sent_s,
             first_token_s=chunk_s[0],
             last_token_s=chunk_s[-1],
