@@ -31,7 +31,7 @@ def tiny_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     core = Tokenizer(models.BPE({symbol: index for index, symbol in enumerate(symbols)}, merges=[]))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     core.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<eos>").save_pretrained(folder)  # noqa: S106 - not a password
+    PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<eos>").save_pretrained(folder)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         config = LlamaConfig(
@@ -63,7 +63,7 @@ def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def draftmark(plugin_folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def draftmark_command(plugin_folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Call the command as it is installed, in a process that finds the plug-in beside it."""
     script = Path(sysconfig.get_path("scripts")) / "draftmark"
 
@@ -100,10 +100,10 @@ def write_parrot_plan(tmp_path_factory: pytest.TempPathFactory, tiny_target: Pat
 def parrot_run(
     tmp_path_factory: pytest.TempPathFactory,
     write_parrot_plan: Callable[..., Path],
-    draftmark: Callable[..., subprocess.CompletedProcess[str]],
+    draftmark_command: Callable[..., subprocess.CompletedProcess[str]],
 ) -> Path:
     """The folder of that plan's run, made by the command itself; not to be changed."""
     folder = tmp_path_factory.mktemp("runs") / "parrots"
-    done = draftmark("run", write_parrot_plan(), "--out", folder, "--quiet")
+    done = draftmark_command("run", write_parrot_plan(), "--out", folder, "--quiet")
     assert done.returncode == 0, done.stderr
     return folder

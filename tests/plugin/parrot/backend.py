@@ -77,7 +77,7 @@ class ParrotBackend:
             prompt_tokens=len(request.prompt_ids),
             output_tokens=tokens,
             output_ids=[request.prompt_ids[index % len(request.prompt_ids)] for index in range(tokens)],
-            token_source="ids",  # noqa: S106 - not a password
+            token_source="ids",
             sent_s=sent_s,
             first_token_s=chunk_s[0],
             last_token_s=chunk_s[-1],
