@@ -1,0 +1,80 @@
+"""What a run asks from: first prompts rendered once, conversations as messages, models named once."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.bench.conversation import ids_hash, messages, text_hash
+from draftmark.bench.materials import draft_models, first_prompts, prompt_records
+from draftmark.bench.plan import load_plan
+from draftmark.suites.prompt import Prompt, Suite, SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_a_conversation_puts_the_answers_between_the_turns() -> None:
+    prompt = Prompt(question_id="q", turns=("one", "two", "three"), system="be brief")
+    assert messages(prompt, []) == [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "one"},
+    ]
+    assert messages(prompt, ["first", "second"])[1:] == [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "first"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "second"},
+        {"role": "user", "content": "three"},
+    ]
+
+
+def test_hashes_are_of_plain_bytes_that_anyone_can_repeat() -> None:
+    assert ids_hash([1, 20]) == hashlib.sha256(b"[1,20]").hexdigest()
+    assert text_hash("ü") == hashlib.sha256(b"\xc3\xbc").hexdigest()
+
+
+def test_first_prompts_are_rendered_once_per_suite_and_question(fake: Any, make_suite: Callable[..., Suite]) -> None:
+    found = first_prompts([make_suite(["a", "b"], name="one"), make_suite("c", name="two")], fake.FakeRenderer())
+    assert {key: fake.text(ids) for key, ids in found.items()} == {
+        ("one", "q0"): "user:a\n",
+        ("two", "q0"): "user:c\n",
+    }
+
+
+class Refusing:
+    def prompt_ids(self, messages: list[dict[str, str]]) -> list[int]:
+        raise SuiteError("the template refuses this")
+
+    def decode(self, ids: Any) -> str:
+        return ""
+
+
+def test_a_prompt_that_cannot_be_rendered_is_named(make_suite: Callable[..., Suite]) -> None:
+    with pytest.raises(SuiteError, match="talk, question 'q0': the template refuses this"):
+        first_prompts([make_suite("a", name="talk")], Refusing())
+
+
+def test_a_prompt_that_misses_its_exact_length_is_refused(fake: Any) -> None:
+    suite = Suite(name="exact", prompts=(Prompt(question_id="q", turns=("abc",), prompt_tokens=10),))
+    with pytest.raises(SuiteError, match="should have 10 tokens, but has 9"):
+        first_prompts([suite], fake.FakeRenderer())
+
+
+def test_every_planned_turn_has_a_record(make_suite: Callable[..., Suite]) -> None:
+    first, second = prompt_records([make_suite(["a", "b"])], {("small", "q0"): (1, 2, 3)})
+    assert (first.turn_index, first.prompt_ids, first.category) == (0, [1, 2, 3], "talk")
+    assert (second.turn_index, second.prompt_ids, second.text_hash) == (1, None, text_hash("b"))
+
+
+def test_draft_models_are_named_once_and_the_target_is_none_of_them(write_plan: Callable[..., Path], fake: Any) -> None:
+    drafters = [
+        {"kind": "none"},
+        {"kind": "draft-model", "model": "tiny", "draft_length": 2},
+        {"kind": "draft-model", "model": "other", "draft_length": [2, 3]},
+        {"kind": "draft-model", "model": "other", "draft_length": 4},
+    ]
+    assert draft_models(load_plan(write_plan(drafters=drafters), {})) == ["other"]
