@@ -1,7 +1,8 @@
 """How far apart two tokens are where two outputs part, and how far apart the target's own arithmetic lets them be.
 
 A block of D + 1 tokens runs through other matrix kernels than a single token, so the same prefix gives slightly other
-logits. Replaying the end of a prefix in both ways shows by how much.
+logits, also through the keys and values that earlier steps left behind. Replaying the end of a prefix in both ways
+shows by how much; the last block alone would show too little.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from draftmark.backends.reference.model import Reader
 
-REPLAYED_TOKENS = 32
+REPLAYED_TOKENS = 16
 """This many tokens (at least D + 1) at the end of a prefix are replayed in steps; those before are read in one pass."""
 
 
@@ -37,6 +38,14 @@ def _logits_by_blocks(reader: Reader, tokens: torch.Tensor, start: int, width: i
         logits = reader.extend(block, keep=width)[kept - 1]
         reader.rollback(end)
     return logits.float()
+
+
+def likeliest_two(logits: torch.Tensor, tokens: tuple[int, int]) -> tuple[int, int]:
+    """Return the two likeliest tokens in order; among exact equals (bfloat16 has many) those of `tokens` come first."""
+    asked = torch.tensor(tokens, device=logits.device)
+    order = torch.cat((asked, torch.arange(len(logits), device=logits.device)))
+    ranked = order[logits[order].argsort(descending=True, stable=True)].tolist()
+    return ranked[0], next(token for token in ranked if token != ranked[0])
 
 
 @torch.inference_mode()
@@ -60,9 +69,8 @@ def tie_evidence(reader: Reader, prefix: Sequence[int], tokens: tuple[int, int],
         if width - 1 - offset <= room:
             block = _logits_by_blocks(reader, ids, start, width, offset)
             difference = max(difference, float((block - single).abs().max()))
-    first, second = single.topk(2).indices.tolist()
     return TieEvidence(
-        top_two=(first, second),
+        top_two=likeliest_two(single, tokens),
         margin=float((single[tokens[0]] - single[tokens[1]]).abs()),
         numeric_difference=difference,
     )

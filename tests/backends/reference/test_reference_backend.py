@@ -9,6 +9,7 @@ import torch
 
 from draftmark.backends.base import ArmUnavailable, BackendError, TurnFailed
 from draftmark.backends.reference import ReferenceSpec
+from draftmark.backends.reference.ties import likeliest_two
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics.identities import broken_identities
 from draftmark.results.records import Arm, TurnRecord
@@ -168,6 +169,13 @@ def test_tie_evidence_names_the_two_likeliest_and_their_margin(start: Any, targe
     assert told.top_two == (first, second)
     assert told.margin == pytest.approx(float(logits[first] - logits[second]), abs=1e-4)
     assert 0 <= told.numeric_difference < 1e-4
+
+
+def test_among_exactly_equal_logits_the_tokens_in_question_are_thelikeliest_two() -> None:
+    logits = torch.tensor([1.0, 4.0, 4.0, 0.0, 4.0])
+    assert likeliest_two(logits, (4, 2)) == (4, 2)
+    assert likeliest_two(logits, (2, 0)) == (2, 1)
+    assert likeliest_two(logits, (3, 0)) == (1, 2)
 
 
 @pytest.mark.parametrize("length", [1, 2, 60, 254, 255])
