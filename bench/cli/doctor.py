@@ -168,7 +168,9 @@ def _suffix() -> Check:
     if not any(shutil.which(compiler) for compiler in COMPILERS):
         command = "apt-get install g++ python3-dev"
         return Check("drafter suffix", "missing", "arctic-inference is built from source and needs a compiler", command)
-    text = "arctic-inference is not installed; `make demo` in a checkout builds it, pip's isolated build needs more time"
+    text = (
+        "arctic-inference is not installed; `make demo` in a checkout builds it, pip's isolated build needs more time"
+    )
     return Check("drafter suffix", "missing", text, _pip("draftmark[suffix]"))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from draftmark.suites.builtin import long_sequence
-from draftmark.suites.builtin.recipes import Entropy  # noqa: TC001 - pydantic reads it
+from draftmark.suites.builtin.recipes import Entropy
 from draftmark.suites.loaders.jsonl import read_prompts
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
 
