@@ -169,7 +169,7 @@ def _suffix() -> Check:
         command = "apt-get install g++ python3-dev"
         return Check("drafter suffix", "missing", "arctic-inference is built from source and needs a compiler", command)
     text = (
-        "arctic-inference is not installed; `make demo` in a checkout builds it, pip's isolated build needs more time"
+        "arctic-inference is not installed; `make demo` builds it, pip's isolated build takes longer"
     )
     return Check("drafter suffix", "missing", text, _pip("draftmark[suffix]"))
 
