@@ -168,9 +168,7 @@ def _suffix() -> Check:
     if not any(shutil.which(compiler) for compiler in COMPILERS):
         command = "apt-get install g++ python3-dev"
         return Check("drafter suffix", "missing", "arctic-inference is built from source and needs a compiler", command)
-    text = (
-        "arctic-inference is not installed; `make demo` builds it, pip's isolated build takes longer"
-    )
+    text = "arctic-inference is not installed; `make demo` builds it, pip's isolated build takes longer"
     return Check("drafter suffix", "missing", text, _pip("draftmark[suffix]"))
 
 
