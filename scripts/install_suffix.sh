@@ -1,13 +1,13 @@
 #!/bin/sh
 # Build and install arctic-inference (the drafter `suffix`) where this machine can; where not, say so and go on.
-# Usage: install_suffix.sh PYTHON STAMP   (the stamp is written once the package is there, so that others try again)
+# Usage: install_suffix.sh PYTHON STAMP   (the stamp says that there is no need to try again)
 #
 # It comes as source only, and its isolated build would download a torch of its own, so it is built against the one in
 # the environment; with ninja and cmake from packages that takes half a minute.
 set -eu
 python=$1 stamp=$2
 wanted=$(sed -n 's/^arctic-inference==//p' constraints.txt)
-PATH=$(dirname "$python"):$PATH
+PATH=$(cd "$(dirname "$python")" && pwd):$PATH # absolute, since the build runs elsewhere
 export PATH
 
 without() {
@@ -24,7 +24,7 @@ if [ "$("$python" -c 'from importlib.metadata import version; print(version("arc
   log=$(dirname "$stamp")/suffix.log
   { "$python" -m pip install -qq 'setuptools>=77' ninja cmake nanobind==2.9.2 &&
     "$python" -m pip install --no-deps --no-build-isolation "arctic-inference==$wanted"; } >"$log" 2>&1 ||
-    without "arctic-inference did not build; $log says why"
+    { touch "$stamp" && without "arctic-inference did not build; $log says why. To try again: rm $stamp"; }
   "$python" -m pip uninstall -qq --yes ninja cmake nanobind
   rm "$log"
 fi
