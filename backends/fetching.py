@@ -129,6 +129,7 @@ def _make(entry: Alias, say: Say, download: Download, convert: Convert, offer: P
         "licence": entry.licence,
     }
     (fresh / SOURCE_FILE).write_text(json.dumps(source, indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(entry.folder, ignore_errors=True)  # what somebody left there without its config.json
     fresh.rename(entry.folder)
     shutil.rmtree(work)
     say(f"converted in {time.monotonic() - started:.0f} s")

