@@ -43,7 +43,7 @@ class SuffixDrafter:
         self._trees.add_active_response(self._turn, np.asarray(context[self._known :], dtype=np.int32))
         self._known = len(context)
         proposed: list[int] = []
-        if room > 0:  # the library reads 0 as "no limit"
+        if room > 0:  # the library documents 0 as no limit
             proposed = self._trees.speculate(
                 self._turn,
                 np.asarray(context[-self._spec.max_depth :], dtype=np.int32),
