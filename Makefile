@@ -30,8 +30,10 @@ demo: $(DONE)/reference $(DONE)/suffix model ## Benchmark a real model with and 
 demo-short: $(DONE)/reference $(DONE)/suffix model ## The demo on a few prompts: shows that everything works, not numbers.
 	@sh scripts/demo.sh examples/demo-short.yaml
 
+# One thread each: tests measure nothing, and torch's threads wait by spinning, so that beside any other busy process two
+# of them on two cores are slower than one, up to tenfold.
 test: $(DONE)/test $(DONE)/suffix model browser ## Run all tests.
-	$(VENV)/bin/pytest $(TESTS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)/bin/pytest $(TESTS)
 
 lint: $(DONE)/test ## Check style, form and floors.
 	$(VENV)/bin/ruff check .
