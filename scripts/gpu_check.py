@@ -22,6 +22,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 import draftmark
 from draftmark.backends.models import locate
+from draftmark.results.store import RunStore
 
 SHAPES: dict[str, dict[str, int]] = {
     "8b": {
@@ -77,11 +78,14 @@ def run(out: Path, name: str, **values: Any) -> Any:
     return draftmark.load(out / name)
 
 
-def agreement(here: Any, there: Any) -> tuple[int, int]:
-    """Return how many answers are the same tokens in both runs, and how many there are."""
-    keys = ["arm", "question_id", "turn_index", "repeat"]
-    both = here.turns().merge(there.turns(), on=keys, suffixes=("_here", "_there"))
-    return int((both["output_ids_here"].map(list) == both["output_ids_there"].map(list)).sum()), len(both)
+def answers(folder: Path) -> dict[tuple[str, str, int, int], list[int] | None]:
+    """Return every answer's token ids, by arm, question, turn and repeat."""
+    store = RunStore.read(folder)
+    return {
+        (cell.key.arm.label, turn.question_id, turn.turn_index, turn.repeat): turn.output_ids
+        for cell in store.manifest.cells
+        for turn in store.turns(cell.cell_id)
+    }
 
 
 def bandwidth(device: str, size: int) -> float:
@@ -112,7 +116,8 @@ def main() -> None:
     small = {"target": given.small, "dtype": "float32", "dropped": [1], "limit": 2, "tokens": given.tokens}
     cpu = run(given.out, "small-cpu", device="cpu", **small)
     device = run(given.out, "small-device", device=given.device, **small)
-    same, answers = agreement(cpu, device)
+    here, there = answers(given.out / "small-cpu"), answers(given.out / "small-device")
+    same = sum(there[key] == ids for key, ids in here.items())
 
     shape = SHAPES[given.shape]
     model = given.out / "random-model"
@@ -126,7 +131,7 @@ def main() -> None:
     speed = bandwidth(given.device, min(weights, 2**32))
 
     print(f"\n{torch.cuda.get_device_name() if given.device == 'cuda' else 'CPU'}, torch {torch.__version__}")
-    print(f"small model, float32: {same} of {answers} answers are the same tokens as on the CPU")
+    print(f"small model, float32: {same} of {len(here)} answers are the same tokens as on the CPU")
     for label, one in (("CPU", cpu), (given.device, device)):
         print(f"  AL on {label}: {_column(one, 'acceptance_length')}")
     print(f"random weights, shape {given.shape}, bfloat16, {weights / 1e9:.1f} GB; reading {speed / 1e9:.0f} GB/s")

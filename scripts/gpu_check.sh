@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 out=${1:-runs/gpu-check-$(date -u +%Y-%m-%dT%H-%M-%SZ)}
 python=${PYTHON:-.venv/bin/python}
 exec timeout "${LIMIT_S:-300}" "$python" scripts/gpu_check.py "$out" \
-  --device "${DEVICE:-cuda}" --shape "${SHAPE:-8b}" --small "${SMALL:-smollm2-135m}"
+  --device "${DEVICE:-cuda}" --shape "${SHAPE:-8b}" --small "${SMALL:-smollm2-135m}" --tokens "${TOKENS:-32}"
