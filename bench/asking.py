@@ -1,7 +1,8 @@
 """Putting turns to one started engine: each becomes a record, whatever happens to it.
 
-A conversation goes on with the arm's own answers. A turn that fails is recorded with what was seen of it, and so are
-the later turns of its conversation, which have nothing to go on from; the run goes on.
+A conversation goes on with the arm's own answers. A turn that fails is recorded with its failure, when it was sent and
+when it ended; tokens that came before the failure are not kept. The later turns of its conversation have nothing to go
+on from and are recorded as failed, unsent; the run goes on.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Asker:
             seen = _failure("earlier-turn-failed", "an earlier turn of this conversation gave no answer to go on from")
         else:
             try:
-                ids = self._prompt_ids(cell, prompt, answers)
+                ids = self._prompt_ids(cell.key.suite, prompt, answers)
             except SuiteError as fault:
                 seen = _failure("prompt", str(fault))
             else:
@@ -102,15 +103,21 @@ class Asker:
         return _record(cell, prompt, self._ask(cell, ids, seed), self._facts | facts)
 
     def prompt_of(self, turn: TurnRecord, suite: str, prompt: Prompt) -> list[int]:
-        """Return the token ids that a recorded turn was asked with, rebuilt from the arm's own answers."""
-        answers = self.histories.before(turn.cell_id, turn.question_id, turn.repeat, turn.turn_index)
-        if not turn.turn_index or answers is None:
-            return list(self._first[suite, turn.question_id])
-        return self._renderer.prompt_ids(messages(prompt, answers))
+        """Return the token ids that a recorded turn was asked with, rebuilt from the arm's own answers.
 
-    def _prompt_ids(self, cell: CellRecord, prompt: Prompt, answers: list[str]) -> Sequence[int]:
+        Raises `SuiteError` where an earlier answer of the conversation is not there to rebuild it from.
+        """
+        answers = self.histories.before(turn.cell_id, turn.question_id, turn.repeat, turn.turn_index)
+        if answers is None:
+            raise SuiteError(
+                f"what turn {turn.turn_index} of question {turn.question_id!r} was asked cannot be rebuilt: an earlier "
+                "answer of its conversation is missing"
+            )
+        return list(self._prompt_ids(suite, prompt, answers))
+
+    def _prompt_ids(self, suite: str, prompt: Prompt, answers: list[str]) -> Sequence[int]:
         if not answers:
-            return self._first[cell.key.suite, prompt.question_id]
+            return self._first[suite, prompt.question_id]
         return self._renderer.prompt_ids(messages(prompt, answers))
 
     def _ask(self, cell: CellRecord, ids: Sequence[int], seed: int) -> Observation:

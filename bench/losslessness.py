@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from draftmark.results.metrics.losslessness import compare_turns, judge
 from draftmark.results.records import Divergence
+from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
     from draftmark.backends.base import Backend
@@ -80,6 +81,9 @@ class _Judging:
             return None, None
         try:
             prompt = self._asker.prompt_of(turn, self._group.suite.name, self._prompts[turn.question_id])
+        except SuiteError as fault:
+            return None, str(fault)
+        try:
             prefix = [*prompt, *turn.output_ids[: point.position]]
             found = self._backend.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id))
         except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
