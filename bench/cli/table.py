@@ -14,10 +14,12 @@ from rich.text import Text
 
 from draftmark.bench.cli.display import harmless
 from draftmark.bench.forecast import in_words
+from draftmark.results.excess import excess
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from draftmark.results.records import Divergence
     from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
 
 DASH = "-"
@@ -33,7 +35,6 @@ _COLUMNS = (
     "speed-up\n[95% interval]",
     "lossless",
 )
-_VERDICTS = {"fault": ("faulty", "bold red"), "unknown": ("unexplained", "yellow"), "numeric-tie": ("tied", "")}
 
 
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
@@ -88,12 +89,13 @@ def _table(summary: RunSummary, cells: list[CellSummary]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     for name in _COLUMNS:
         table.add_column(name, justify="left" if name in {"arm", "lossless"} else "right", vertical="bottom")
-    verdicts = {cell.cell_id: Counter[str]() for cell in cells}
+    found: dict[str, list[Divergence]] = {cell.cell_id: [] for cell in cells}
     for row in summary.divergences:
-        verdicts.setdefault(row.cell_id, Counter())[row.verdict] += 1
+        found.setdefault(row.cell_id, []).append(row)
+    control = next((found[cell.cell_id] for cell in cells if cell.control), [])
     for cell in cells:
         if cell.status != "left out":
-            table.add_row(*_row(cell, verdicts[cell.cell_id]))
+            table.add_row(*_row(cell, Counter(row.verdict for row in excess(found[cell.cell_id], control))))
     return table
 
 
@@ -149,7 +151,10 @@ def _words(cells: list[CellSummary]) -> list[Text]:
 
 
 def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
-    """Return yes, or how many answers left the baseline's and why; a dash where answers could not be compared."""
+    """Return yes, or how many answers left the baseline's and why; a dash where answers could not be compared.
+
+    `verdicts` counts the divergences beyond the control's; one that only differs where the control does says how often.
+    """
     differing = cell.metrics.get("divergent_turns")
     if _is_baseline(cell) or cell.category is not None:
         return ""

@@ -14,7 +14,6 @@ from draftmark.results.metrics.losslessness import (
     Comparison,
     DivergencePoint,
     compare_turns,
-    excess_divergences,
     first_divergence,
     judge,
 )
@@ -83,7 +82,6 @@ __all__ = [
     "Metric",
     "broken_identities",
     "compare_turns",
-    "excess_divergences",
     "first_divergence",
     "goodness_of_fit",
     "judge",

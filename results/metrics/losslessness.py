@@ -129,50 +129,33 @@ def judge(
     return "numeric-tie", f"the margin {abs(margin):.3g} is within the numeric difference {numeric_difference:.3g}"
 
 
-def excess_divergences(arm: Iterable[Comparison], control: Iterable[Comparison]) -> list[Comparison]:
-    """Return the arm's divergences on turns where the control repeated the baseline: only these count against it."""
-    unsteady = {one.key for one in control if one.relation != "same"}
-    return [one for one in arm if one.relation == "diverged" and one.key not in unsteady]
-
-
 _SAMPLED = (
     "answers are sampled above temperature 0, where texts differ by design; only their distribution can be tested"
 )
 _NO_OUTPUTS = "no pair was asked the same with the output recorded on both sides"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    diverged: int
-    comparable: int
-
-    @property
-    def share(self) -> float:
-        return self.diverged / self.comparable
-
-
-def _diverged(evidence: Evidence) -> _Shares | str:
-    """Count the arm's pairs that differ from the baseline's; or say why they cannot be compared."""
+def _diverged(evidence: Evidence) -> Pairs | str:
+    """Return the arm's pairs with the baseline, some of them comparable; or say why they cannot be compared."""
     if evidence.temperature > 0:
         return _SAMPLED
     against = evidence.baseline_round
     if isinstance(against, str):
         return against
-    return _counted(against.pairs)
+    return _usable(against.pairs)
 
 
-def _control_diverged(evidence: Evidence) -> _Shares | str:
-    """Count the control's pairs that differ from the baseline's; or say why they cannot be compared."""
+def _control_diverged(evidence: Evidence) -> Pairs | str:
+    """Return the control's pairs with the baseline, some of them comparable; or say why they cannot be compared."""
     if evidence.temperature > 0:
         return _SAMPLED
     if evidence.control is None or evidence.baseline is None:
         return "the baseline ran once only, so what differs without any speculation is unknown"
-    return _counted(pair_turns(evidence.baseline, evidence.control))
+    return _usable(pair_turns(evidence.baseline, evidence.control))
 
 
-def _counted(pairs: Pairs) -> _Shares | str:
-    comparable = int(pairs.comparable.sum())
-    return _Shares(comparable - int(pairs.same_output.sum()), comparable) if comparable else _NO_OUTPUTS
+def _usable(pairs: Pairs) -> Pairs | str:
+    return pairs if pairs.comparable.any() else _NO_OUTPUTS
 
 
 def _itself(evidence: Evidence) -> Outcome:
@@ -195,7 +178,7 @@ def divergent_turns(evidence: Evidence) -> Outcome:
     found = _diverged(evidence)
     if isinstance(found, str):
         return missing(found)
-    return Outcome(float(found.diverged), found.comparable, "engine")
+    return Outcome(float(found.differing.sum()), int(found.comparable.sum()), "engine")
 
 
 @declare(
@@ -210,7 +193,7 @@ def divergent_turns_control(evidence: Evidence) -> Outcome:
     found = _control_diverged(evidence)
     if isinstance(found, str):
         return missing(found)
-    return Outcome(float(found.diverged), found.comparable, "engine")
+    return Outcome(float(found.differing.sum()), int(found.comparable.sum()), "engine")
 
 
 @declare(
@@ -221,13 +204,19 @@ def divergent_turns_control(evidence: Evidence) -> Outcome:
     about="Share of answers that speculation changed beyond what changes without it; 0 is lossless.",
 )
 def divergence_excess(evidence: Evidence) -> Outcome:
-    """Share of divergent turns less the control's share, at least 0. n counts the arm's pairs of equal prompt."""
+    """Divergent turns / pairs of equal prompt, both without the turns on which the control diverges from `none` too.
+
+    n counts these pairs.
+    """
     if evidence.is_baseline:
         return missing(_SAMPLED) if evidence.temperature > 0 else _itself(evidence)
     arm, control = _diverged(evidence), _control_diverged(evidence)
     if isinstance(arm, str) or isinstance(control, str):
         return missing(arm if isinstance(arm, str) else str(control))
-    return Outcome(max(arm.share - control.share, 0.0), arm.comparable, "engine")
+    settled = arm.comparable & ~np.isin(arm.first, control.first[control.differing])
+    if not settled.any():
+        return missing("the control differs from the baseline on every turn that could be compared")
+    return Outcome(float((settled & arm.differing).sum() / settled.sum()), int(settled.sum()), "engine")
 
 
 @declare(

@@ -34,6 +34,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def differing(self) -> Mask:
+        """Comparable, and the outputs differ; what cannot be compared is neither equal nor different."""
+        return self.comparable & ~self.same_output
+
 
 @dataclass(frozen=True, eq=False)
 class Round:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from draftmark.results.excess import excess
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:
@@ -32,13 +33,12 @@ def check_output(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
             "repeat itself there, so these answers are not held against a drafter."
         )
         yield control.flag("losslessness", "warning" if _verdicts(unsteady)["fault"] else "note", text)
-    excused = {_answer(row) for row in unsteady}
     for cell in cells:
         if cell.drafts and cell.ran:
-            yield _check(cell, excused)
+            yield _check(cell, unsteady)
 
 
-def _check(cell: CheckedCell, excused: set[tuple[str, int, int]]) -> Flag:
+def _check(cell: CheckedCell, control: list[Divergence]) -> Flag:
     temperature = cell.record.key.sampling.temperature
     if temperature > 0:
         text = (
@@ -56,7 +56,7 @@ def _check(cell: CheckedCell, excused: set[tuple[str, int, int]]) -> Flag:
     if not cell.divergences:
         return cell.flag("losslessness", "ok", OK)
     found = _verdicts(cell.divergences)
-    level, judgement = _judged(_verdicts([row for row in cell.divergences if _answer(row) not in excused]))
+    level, judgement = _judged(_verdicts(excess(cell.divergences, control)))
     what = ", ".join(f"{found[verdict]} {words}" for verdict, words in _WORDS.items() if found[verdict])
     said = f"{counted(found.total(), 'answer')} of {compared.n:,} left the baseline's ({what})"
     return cell.flag("losslessness", level, f"{said}. {judgement}")
@@ -76,7 +76,3 @@ def _judged(found: Counter[str]) -> tuple[Level, str]:
 def _verdicts(divergences: list[Divergence]) -> Counter[str]:
     """Count answers by verdict; the first divergence of an answer is its only one."""
     return Counter(row.verdict for row in divergences)
-
-
-def _answer(row: Divergence) -> tuple[str, int, int]:
-    return row.question_id, row.turn_index, row.repeat

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.bench.cli.table import run_lines
+from draftmark.results.records import Divergence
 from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise
 from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
@@ -223,6 +224,30 @@ def test_lossless_is_yes_or_what_differs(summary: RunSummary) -> None:
     assert row(text_of(differing), "ngram D=3").endswith(" 3 differ")
     unknown = MetricValue(value=None, n=0, unit="count", reason="sampled")
     assert row(text_of(with_metrics(summary, "ngram D=3", divergent_turns=unknown)), "ngram D=3").endswith(" -")
+
+
+def left(summary: RunSummary, arm: str, question: str) -> Divergence:
+    """A divergence, judged a fault, of one arm's first answer to a question."""
+    (cell,) = [cell for cell in summary.cells if cell.arm == arm and cell.category is None]
+    return Divergence(
+        cell_id=cell.cell_id, question_id=question, turn_index=0, repeat=0, position=4, baseline_id=1, arm_id=2,
+        verdict="fault", reason="measured",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("of_the_control", "said"), [(None, "1 fault"), ("another", "1 fault"), ("one", "1 differ")])
+def test_a_divergence_is_excused_where_the_control_diverges_too_and_nowhere_else(
+    summary: RunSummary, of_the_control: str | None, said: str
+) -> None:
+    once = MetricValue(value=1, n=5, unit="count")
+    rows = [left(summary, "ngram D=3", "one")]
+    changed = with_metrics(summary, "ngram D=3", divergent_turns=once)
+    if of_the_control is not None:
+        rows.append(left(summary, "none (control)", of_the_control))
+        changed = with_metrics(changed, "none (control)", divergent_turns=once)
+    text = text_of(changed.model_copy(update={"divergences": rows}))
+    assert row(text, "ngram D=3").endswith(f" {said}")
+    assert row(text, "none (control)").endswith(" yes" if of_the_control is None else " 1 differ")
 
 
 def test_a_flag_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.results.metrics import DivergencePoint, compare_turns, excess_divergences, first_divergence, judge
+from draftmark.results.metrics import DivergencePoint, compare_turns, first_divergence, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,29 +109,37 @@ class TestCompareTurns:
         warm = make_turn(output_ids=[1], phase="warmup")
         assert compare_turns([warm], [warm]) == []
 
-    def test_where_the_control_differs_too_nothing_counts_against_the_arm(self, make_turn: Build) -> None:
-        baseline = [make_turn(name, output_ids=[1, 2]) for name in "abc"]
-        control = [make_turn(name, output_ids=[1, 5 if name == "a" else 2]) for name in "abc"]
-        arm = [make_turn(name, output_ids=[1, 2 if name == "c" else 7]) for name in "abc"]
-
-        excess = excess_divergences(compare_turns(baseline, arm), compare_turns(baseline, control))
-        assert [one.question_id for one in excess] == ["b"]
-
 
 class TestMetrics:
     def turns(self, build: Build, *changed: str) -> list[TurnRecord]:
         return [build(name, output_tokens=3, output_ids=[1, 2, 9 if name in changed else 3]) for name in "abcd"]
 
-    def test_only_the_excess_over_the_control_counts(self, make_turn: Build, measured: Measure) -> None:
+    def test_a_turn_on_which_the_control_differs_too_is_left_out(self, make_turn: Build, measured: Measure) -> None:
+        # The arm differs on a, b and c, the control on a: of b, c and d the arm changed two.
         found = measured(
-            *self.turns(make_turn, "a", "b", "c"),
-            baseline=self.turns(make_turn),
-            control=self.turns(make_turn, "d"),
+            *self.turns(make_turn, "a", "b", "c"), baseline=self.turns(make_turn), control=self.turns(make_turn, "a")
         )
         assert found["divergent_turns"].value == 3
         assert found["divergent_turns"].n == 4
         assert found["divergent_turns_control"].value == 1
-        assert found["divergence_excess"].value == pytest.approx(0.5)
+        assert found["divergence_excess"].value == pytest.approx(2 / 3)
+        assert found["divergence_excess"].n == 3
+
+    def test_a_divergence_of_the_control_elsewhere_excuses_nothing(self, make_turn: Build, measured: Measure) -> None:
+        # Equal shares, 1 of 4 each, but on different turns: a, c and d were settled, and the arm changed a.
+        found = measured(
+            *self.turns(make_turn, "a"), baseline=self.turns(make_turn), control=self.turns(make_turn, "b")
+        )
+        assert found["divergence_excess"].value == pytest.approx(1 / 3)
+
+    def test_where_the_control_differs_everywhere_the_excess_is_unknown(
+        self, make_turn: Build, measured: Measure
+    ) -> None:
+        found = measured(
+            *self.turns(make_turn, "a"), baseline=self.turns(make_turn), control=self.turns(make_turn, *"abcd")
+        )
+        assert found["divergence_excess"].value is None
+        assert "on every turn" in str(found["divergence_excess"].reason)
 
     def test_fewer_divergences_than_the_control_are_no_excess(self, make_turn: Build, measured: Measure) -> None:
         found = measured(*self.turns(make_turn), baseline=self.turns(make_turn), control=self.turns(make_turn, "d"))
