@@ -17,7 +17,7 @@ class SuiteListing:
     """One row of the list. Null is "depends on the plan"."""
 
     kind: str
-    name: str
+    name: str | None
     prompts: int | None
     turns: int | None
     """Model calls of one pass."""
@@ -90,7 +90,7 @@ def _humaneval() -> SuiteListing:
 def _jsonl() -> SuiteListing:
     return SuiteListing(
         kind="jsonl",
-        name="(the file's name)",
+        name=None,
         prompts=None,
         turns=None,
         licence=None,

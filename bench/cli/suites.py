@@ -18,22 +18,22 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 @app.command("list")
 def list_suites() -> None:
-    """List the suites that a plan can name, with the entry that names each."""
-    from rich.table import Table
+    """List the suites that a plan can name: what each holds, where it comes from, and what it needs."""
+    from rich.console import Group
+    from rich.table import Column, Table
 
-    from draftmark.suites.registry import SUITES
+    from draftmark.suites.catalogue import listings
 
-    table = Table()
-    for name in ("suite", "entry in a plan", "what it is"):
-        table.add_column(name)
-    for name in builtin_names():
-        about = {"coding": "write, complete, explain, edit code", "summarization": "documents of 200 to 1,500 words"}
-        words = about.get(name, "prompts of an exact token count, built for the target")
-        table.add_row(name, f"{{kind: builtin, name: {name}}}", words)
-    for kind in SUITES.names():
-        if kind != "builtin":
-            table.add_row(cell_text(kind), cell_text(f"{{kind: {kind}}}"), cell_text(_about(kind)))
-    emit_rich(table)
+    known = listings()
+    suite = Column("suite", no_wrap=True)
+    table = Table(suite, "prompts", "turns", "licence", "source", "needs", box=None, pad_edge=False)
+    for row in known:
+        size = ("any" if row.prompts is None else str(row.prompts), "any" if row.turns is None else str(row.turns))
+        name = row.kind if row.name in (row.kind, None) else f"{row.kind}/{row.name}"
+        needs = row.needs if row.missing is None else f"{row.needs}; run: {row.missing}"
+        cells = (name, *size, row.licence or "its own", row.source, needs)
+        table.add_row(*map(cell_text, cells))
+    emit_rich(Group(table, "", "Entries in a plan:", *(cell_text(f"  {row.example}") for row in known)))
 
 
 @app.command("show")
@@ -122,14 +122,3 @@ def _renderer(target: str | None) -> Any:
 
     path, options = locate(target).pretrained()
     return Renderer.load(path, **options)
-
-
-def _about(kind: str) -> str:
-    """Return the first line of what a kind says of itself; a kind that does not import says so instead."""
-    from draftmark.results.errors import DraftmarkError
-    from draftmark.suites.registry import SUITES
-
-    try:
-        return (SUITES.resolve(kind).__doc__ or "").strip().split("\n")[0]
-    except DraftmarkError as fault:
-        return str(fault)

