@@ -170,15 +170,6 @@ def percentile(values: Floats, share: float, weights: Codes | None = None) -> Pe
     return Percentile(float(value), len(values), len(values) * (1 - share) < 1 - 1e-9)
 
 
-def robust_deviation(values: Floats) -> float | None:
-    """Return the median absolute deviation, scaled to equal the standard deviation of a normal; null below 2 values."""
-    if len(values) < 2:
-        return None
-    from scipy.stats import median_abs_deviation
-
-    return float(median_abs_deviation(values, scale="normal"))
-
-
 def coefficient_of_variation(values: Floats) -> float | None:
     """Return the standard deviation (n - 1) over the mean; null below 2 values or for a mean of 0."""
     if len(values) < 2 or np.mean(values) == 0:

@@ -74,7 +74,8 @@ def _steady(evidence: Evidence) -> Outcome:
         steady = in_flight[:-1] >= needed
         seconds += float(np.diff(stamps)[steady].sum())
         chunks = chunk_session == session
-        place = np.searchsorted(stamps, cell.chunk_s[chunks], side="right") - 1
+        # A chunk's tokens were made before its stamp, so that it belongs to the time that ends there.
+        place = np.searchsorted(stamps, cell.chunk_s[chunks], side="left") - 1
         inside = (place >= 0) & (place < len(steady))
         tokens += float(cell.chunk_tokens[chunks][inside][steady[place[inside]]].sum())
     if seconds == 0:
@@ -161,13 +162,22 @@ def output_tokens(evidence: Evidence) -> Outcome:
     about="How much the speed of decoding varies from repeat to repeat of the same prompts.",
 )
 def output_tps_repeat_cv(evidence: Evidence) -> Outcome:
-    """Standard deviation (n - 1) / mean over repeats of the repeat's decoded tokens per second. n counts repeats."""
+    """Standard deviation (n - 1) / mean over repeats of the repeat's decoded tokens per second. n counts repeats.
+
+    Over the turns (question, turn) alone that have a decode time in every repeat, so that all did the same work.
+    """
     found, cell = evidence.decoding, evidence.cell
-    repeats = np.unique(cell.repeat[found.valid])
+    valid = np.flatnonzero(found.valid)
+    repeats = np.unique(cell.repeat[valid])
     if len(repeats) < 2:
         return missing(_one_repeat(evidence))
-    seconds = np.bincount(cell.repeat, weights=found.seconds)[repeats]
-    tokens = np.bincount(cell.repeat, weights=found.tokens)[repeats]
+    asked = np.stack([cell.question[valid], cell.turn_index[valid]])
+    _, turn, times = np.unique(asked, axis=1, return_inverse=True, return_counts=True)
+    shared = valid[times[turn.reshape(-1)] == len(repeats)]
+    if len(shared) == 0:
+        return missing("no turn has a decode time in every repeat")
+    seconds = np.bincount(cell.repeat[shared], weights=found.seconds[shared])[repeats]
+    tokens = np.bincount(cell.repeat[shared], weights=found.tokens[shared])[repeats]
     rough = (f"only {len(repeats)} repeats",) if len(repeats) < FEWEST_REPEATS else ()
     return Outcome(coefficient_of_variation(tokens / seconds), len(repeats), "timed", notes=rough)
 

@@ -82,6 +82,24 @@ def test_above_one_in_flight_only_the_steady_window_counts(make_turn: Build, mea
     )
 
 
+def test_the_last_chunk_counts_where_nothing_came_after_it(make_turn: Build, measured: Measure) -> None:
+    # Both in flight from 0 to 4, when 4 tokens of each arrived, the last of them at 4 itself.
+    turns = [
+        make_turn(
+            name,
+            output_tokens=4,
+            sent_s=0.0,
+            first_token_s=1.0,
+            last_token_s=4.0,
+            done_s=None,
+            chunk_s=[1.0, 2.0, 3.0, 4.0],
+            chunk_tokens=[1, 1, 1, 1],
+        )
+        for name in "ab"
+    ]
+    assert measured(*turns, concurrency=2)["output_tps"].value == pytest.approx(8 / 4)
+
+
 def test_per_gpu_needs_the_number_of_gpus(timed_turn: Build, measured: Measure) -> None:
     turn = timed_turn((3, 1))
     whole = measured(turn)["output_tps"].value
@@ -114,6 +132,29 @@ class TestRepeats:
         assert found["output_tps_repeat_cv"].note is None
         assert found["distinct_outputs"].value == 2
         assert measured(*turns[:2])["output_tps_repeat_cv"].note == "only 2 repeats"
+
+    def timed(self, build: Build, question: str, repeat: int, speed: float) -> TurnRecord:
+        return build(
+            question,
+            repeat=repeat,
+            output_tokens=61,
+            sent_s=0.0,
+            first_token_s=1.0,
+            last_token_s=1.0 + 60 / speed,
+            chunk_s=[1.0, 1.0 + 60 / speed],
+            chunk_tokens=[1, 60],
+        )
+
+    def test_only_turns_of_every_repeat_are_compared(self, make_turn: Build, measured: Measure) -> None:
+        # `a` ran at 20 tokens a second both times; the slow `b` was answered in the first repeat alone.
+        turns = [self.timed(make_turn, *which) for which in (("a", 0, 20), ("a", 1, 20), ("b", 0, 5))]
+        assert measured(*turns)["output_tps_repeat_cv"].value == pytest.approx(0)
+
+    def test_repeats_without_a_common_turn_show_no_spread(self, make_turn: Build, measured: Measure) -> None:
+        turns = [self.timed(make_turn, *which) for which in (("a", 0, 20), ("b", 1, 5))]
+        found = measured(*turns)["output_tps_repeat_cv"]
+        assert found.value is None
+        assert found.reason == "no turn has a decode time in every repeat"
 
     def test_one_repeat_shows_no_spread(self, timed_turn: Build, measured: Measure) -> None:
         found = measured(timed_turn((3, 1)))
