@@ -23,12 +23,39 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_plan_in_the_readme_is_a_valid_plan(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/plan.md"])
+def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: str) -> None:
     from draftmark.bench.plan import load_plan
 
-    plans = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    plans = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert plans
     for number, text in enumerate(plans):
         path = tmp_path / f"plan-{number}.yaml"
         path.write_text(text, encoding="utf-8")
         assert load_plan(path).name
+
+
+def test_every_key_of_a_plan_is_documented() -> None:
+    from draftmark.backends.registry import BACKENDS, DRAFTERS
+    from draftmark.bench.plan import LoadPlan, Plan
+    from draftmark.results.records import Sampling
+    from draftmark.suites.registry import SUITES
+
+    entries = [table.resolve(kind) for table in (BACKENDS, DRAFTERS, SUITES) for kind in sorted(table.builtin)]
+    assert len(entries) == 8
+    named = set(re.findall(r"`([a-z_-]+)`", (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")))
+    for model in (Plan, LoadPlan, Sampling, *entries):
+        assert set(model.model_fields) <= named, f"docs/plan.md leaves out keys of {model.__name__}"
+    assert {kind for table in (BACKENDS, DRAFTERS, SUITES) for kind in table.builtin} <= named
+
+
+def test_every_verb_exit_code_and_variable_is_documented() -> None:
+    from draftmark.backends.base import BackendError
+    from draftmark.bench.cli.app import EXIT_INTERNAL, EXIT_INTERRUPTED, VERBS
+    from draftmark.bench.runner import EXIT_FAILED_TURNS
+    from draftmark.bench.variables import VARIABLES
+    from draftmark.results.errors import StoreWriteError
+
+    rows = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"), re.MULTILINE)
+    codes = [0, EXIT_FAILED_TURNS, BackendError.exit_code, StoreWriteError.exit_code, EXIT_INTERNAL, EXIT_INTERRUPTED]
+    assert rows == [*VERBS, *map(str, codes), *VARIABLES]

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +16,6 @@ import pytest
 from draftmark.dashboards.site import PageWriteError, embedded_json, render, write_site
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import ModuleType
 
 
@@ -53,6 +54,12 @@ def test_the_page_answers_first_and_names_the_command(page: str) -> None:
     assert page.index("What pays here") < page.index("Can it be trusted") < page.index("Every arm")
     assert "ngram D=8 is 1.32x the speed of no speculation [1.10, 1.58]" in page
     assert "draftmark run demo.yaml --out runs/demo" in page
+
+
+def test_the_guide_to_the_page_follows_its_headings(page: str) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "reading-a-page.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\d+\. \*\*(.+?)\*\*", guide, flags=re.MULTILINE)
+    assert explained == [unescape(heading) for heading in re.findall(r"<h2[^>]*>(.*?)</h2>", page)]
 
 
 def test_without_a_command_the_page_points_to_the_plan_it_holds(specimen: ModuleType) -> None:
