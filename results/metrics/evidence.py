@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.metrics.declaration import Outcome, missing
-from draftmark.results.metrics.pairs import Pairs, Round, pair_turns
+from draftmark.results.metrics.pairs import Round, pair_turns
 from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
 from draftmark.results.metrics.step_times import StepTimes, step_times
-from draftmark.results.statistics import Sample, interval, ratio
+from draftmark.results.statistics import Sample, interval, ratio, union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
     from draftmark.results.statistics import Statistic
@@ -174,20 +174,35 @@ class Evidence:
 
     def compared(
         self,
-        pairs: Pairs,
-        values: Sequence[Floats],
+        columns: Callable[[Round], Sequence[Floats]],
         statistic: Statistic,
         *,
         n: int,
         source: Source = "timed",
         notes: tuple[str, ...] = (),
     ) -> Outcome:
-        """Return a statistic of sums over pairs (one number per pair in each of `values`), with its interval."""
-        value = float(statistic(np.array([[column.sum()] for column in values]))[0])
+        """Return a statistic of sums over the pairs with the baseline, which there must be.
+
+        Its interval spans those against each round of the baseline (`none` and its control). `columns` gives one number
+        per pair and sum, 0 where the pair does not count; a control without such a pair is no round.
+        """
+        against = self.baseline_round
+        if isinstance(against, str):
+            return missing(against)
+        values = columns(against)
+        value = _of_sums(values, statistic)
         if not np.isfinite(value):
             return missing("the time to compare with is 0 on these turns")
-        found = interval(pairs.sample, values, statistic)
-        return Outcome(value, n, source, found.low, found.high, (*notes, *found.notes))
+        found = [interval(against.pairs.sample, values, statistic)]
+        if self.control is not None and not isinstance(self.control_round, str):
+            values = columns(self.control_round)
+            again = _of_sums(values, statistic)
+            if np.isfinite(again):
+                if value:
+                    notes = (*notes, f"baseline rounds differ by {abs(again / value - 1):.1%}")
+                found.append(interval(self.control_round.pairs.sample, values, statistic))
+        spans = union(found)
+        return Outcome(value, n, source, spans.low, spans.high, (*notes, *spans.notes))
 
     def pooled(
         self,
@@ -214,6 +229,10 @@ class Evidence:
             return Outcome(value, n=count, source=source, notes=notes)
         found = interval(self.sample, [numerator, denominator], ratio, bounds=bounds)
         return Outcome(value, count, source, found.low, found.high, (*notes, *found.notes))
+
+
+def _of_sums(values: Sequence[Floats], statistic: Statistic) -> float:
+    return float(statistic(np.array([[column.sum()] for column in values]))[0])
 
 
 def with_single_token_steps(cell: CellColumns) -> CellColumns:

@@ -9,12 +9,14 @@ import numpy as np
 
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
 from draftmark.results.metrics.stamps import decoding
+from draftmark.results.metrics.step_times import step_times
 from draftmark.results.metrics.timing import SHARES, percentile_of, share_of
 from draftmark.results.statistics import ratio_of_ratios
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns, Floats, Mask
     from draftmark.results.metrics.evidence import Evidence
+    from draftmark.results.metrics.pairs import Round
     from draftmark.results.metrics.stamps import Decoding
     from draftmark.results.metrics.step_times import StepTimes
     from draftmark.results.summary import Source
@@ -100,20 +102,23 @@ def step_cost_ratio(evidence: Evidence) -> Outcome:
         return missing(reason)
     if isinstance(against, str):
         return missing(against)
-    first, second = against.pairs.first, against.pairs.second
-    base = decoding(against.cell)
-    both = stepped(evidence.counted, evidence.decoding)[second] & stepped(against.cell, base)[first]
-    if not both.any():
+
+    def columns(against: Round) -> list[Floats]:
+        first, second, base = against.pairs.first, against.pairs.second, decoding(against.cell)
+        both = stepped(evidence.counted, evidence.decoding)[second] & stepped(against.cell, base)[first]
+        found = (
+            evidence.decoding.seconds[second],
+            evidence.steps[second],
+            base.seconds[first],
+            against.cell.step_count[first],
+        )
+        return [np.where(both, column, 0.0) for column in found]
+
+    steps = int(columns(against)[1].sum())
+    if steps == 0:
         return missing(_NO_SPAN)
-    columns = (
-        evidence.decoding.seconds[second],
-        evidence.steps[second],
-        base.seconds[first],
-        against.cell.step_count[first],
-    )
-    values = [np.where(both, column, 0.0) for column in columns]
     source: Source = "timed" if evidence.concurrency == 1 else "inferred"
-    return evidence.compared(against.pairs, values, ratio_of_ratios, n=int(values[1].sum()), source=source)
+    return evidence.compared(columns, ratio_of_ratios, n=steps, source=source)
 
 
 @declare(
@@ -200,17 +205,22 @@ def t_other(evidence: Evidence) -> Outcome:
 
 def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str) -> Outcome:
     """Return a part of this arm's step over one of the baseline's, on the turns that both answered."""
-    times, base, against = evidence.step_times, evidence.baseline_step_times, evidence.baseline_round
+    times, against = evidence.step_times, evidence.baseline_round
     if reason := _untimed(evidence, times):
         return missing(reason)
     if isinstance(against, str):
         return missing(against)
-    first, second = against.pairs.first, against.pairs.second
-    if base is None or not (both := times.known[second] & base.known[first]).any():
+
+    def columns(against: Round) -> list[Floats]:
+        first, second, base = against.pairs.first, against.pairs.second, step_times(against.cell, drafts=False)
+        both = times.known[second] & base.known[first]
+        found = getattr(times, part)[second], times.steps[second], getattr(base, base_part)[first], base.steps[first]
+        return [np.where(both, column, 0.0) for column in found]
+
+    steps = int(columns(against)[1].sum())
+    if steps == 0:
         return missing(_BASE_UNTIMED)
-    columns = getattr(times, part)[second], times.steps[second], getattr(base, base_part)[first], base.steps[first]
-    values = [np.where(both, column, 0.0) for column in columns]
-    return evidence.compared(against.pairs, values, ratio_of_ratios, n=int(values[1].sum()), notes=notes)
+    return evidence.compared(columns, ratio_of_ratios, n=steps, notes=notes)
 
 
 @declare(

@@ -13,8 +13,9 @@ import numpy as np
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
 from draftmark.results.metrics.overhead import stepped
 from draftmark.results.metrics.stamps import decoding, span
+from draftmark.results.metrics.step_times import step_times
 from draftmark.results.metrics.timing import ASSUMED
-from draftmark.results.statistics import interval, ratio, ratio_of_ratios, union
+from draftmark.results.statistics import ratio, ratio_of_ratios
 
 if TYPE_CHECKING:
     from draftmark.results.columns import Floats, Mask
@@ -47,10 +48,6 @@ def _decoded(evidence: Evidence, against: Round, wanted: Mask | None = None) -> 
     return [np.where(both, column, 0.0) for column in columns], both
 
 
-def _value(columns: list[Floats]) -> float:
-    return float(ratio_of_ratios(np.array([[column.sum()] for column in columns]))[0])
-
-
 def _notes(evidence: Evidence, against: Round) -> tuple[str, ...]:
     notes = ["different texts"] if evidence.temperature > 0 else []
     other = int((~against.pairs.same_prompt).sum())
@@ -71,26 +68,23 @@ def _notes(evidence: Evidence, against: Round) -> tuple[str, ...]:
 def speedup(evidence: Evidence) -> Outcome:
     """(sum T_none / sum N_none) / (sum T_spec / sum N_spec) over pairs in which both turns succeeded.
 
-    The interval spans those against each round of the baseline (`none` and its control). n counts pairs.
+    As for all numbers relative to the baseline, the interval spans those against each of its rounds (`none` and its
+    control). n counts pairs.
     """
     if evidence.is_baseline:
         return _the_baseline(evidence)
     against = evidence.baseline_round
     if isinstance(against, str):
         return missing(against)
-    columns, both = _decoded(evidence, against)
+    both = _decoded(evidence, against)[1]
     if not both.any():
         return missing(_NO_DECODE)
-    value, notes = _value(columns), list(_notes(evidence, against))
-    found = [interval(against.pairs.sample, columns, ratio_of_ratios)]
-    if evidence.control is not None and not isinstance(evidence.control_round, str):
-        other = evidence.control_round
-        columns, again = _decoded(evidence, other)
-        if again.any():
-            notes.append(f"baseline rounds differ by {abs(_value(columns) / value - 1):.1%}")
-            found.append(interval(other.pairs.sample, columns, ratio_of_ratios))
-    spans = union(found)
-    return Outcome(value, int(both.sum()), "timed", spans.low, spans.high, (*notes, *spans.notes))
+    return evidence.compared(
+        lambda against: _decoded(evidence, against)[0],
+        ratio_of_ratios,
+        n=int(both.sum()),
+        notes=_notes(evidence, against),
+    )
 
 
 @declare(
@@ -107,10 +101,12 @@ def speedup_identical_output(evidence: Evidence) -> Outcome:
     against = evidence.baseline_round
     if isinstance(against, str):
         return missing(against)
-    columns, both = _decoded(evidence, against, against.pairs.same_output)
+    both = _decoded(evidence, against, against.pairs.same_output)[1]
     if not both.any():
         return missing("no pair got the same answer" if against.pairs.comparable.any() else _NO_OUTPUTS)
-    return evidence.compared(against.pairs, columns, ratio_of_ratios, n=int(both.sum()))
+    return evidence.compared(
+        lambda against: _decoded(evidence, against, against.pairs.same_output)[0], ratio_of_ratios, n=int(both.sum())
+    )
 
 
 @declare("speedup_pairs", unit="count", better=None, needs=("baseline",), about="Pairs of turns behind the speed-up.")
@@ -150,17 +146,20 @@ def speedup_pairs_left_out(evidence: Evidence) -> Outcome:
     about="Pairs behind the speed-up whose answers differ.",
 )
 def speedup_pairs_differing(evidence: Evidence) -> Outcome:
-    """Pairs of speedup_pairs, less those that were asked and answered the same."""
+    """Pairs of speedup_pairs that were asked the same and answered differently; what is unknown differs from nothing.
+
+    n counts the pairs of speedup_pairs that were asked the same and whose answers are known.
+    """
     if evidence.is_baseline:
         return _the_baseline(evidence, 0.0)
     against = evidence.baseline_round
     if isinstance(against, str):
         return missing(against)
-    if not against.pairs.comparable.any() and against.pairs.same_prompt.any():
-        return missing(_NO_OUTPUTS)
-    both = _decoded(evidence, against)[1]
+    known = _decoded(evidence, against)[1] & against.pairs.comparable
+    if not known.any():
+        return missing("no pair was asked the same with the output recorded on both sides")
     notes = ("different texts",) if evidence.temperature > 0 else ()
-    return Outcome(float((both & ~against.pairs.same_output).sum()), int(both.sum()), "engine", notes=notes)
+    return Outcome(float((known & against.pairs.differing).sum()), int(known.sum()), "engine", notes=notes)
 
 
 def _equal_length(evidence: Evidence, against: Round) -> tuple[list[Floats], Mask]:
@@ -187,14 +186,18 @@ def e2e_speedup(evidence: Evidence) -> Outcome:
     against = evidence.baseline_round
     if isinstance(against, str):
         return missing(against)
-    columns, equal = _equal_length(evidence, against)
+    equal = _equal_length(evidence, against)[1]
     if not equal.any():
         return missing("no pair of answers has equal length and stamps on both sides")
     left_out = against.pairs.planned - int(equal.sum())
-    notes = (f"{left_out} pairs of unequal length left out",) if left_out else ()
+    notes = (
+        (f"{left_out} pair{'s' * (left_out > 1)} left out: failed, missing or of unequal length",) if left_out else ()
+    )
     if evidence.temperature > 0:
         notes = ("different texts", *notes)
-    return evidence.compared(against.pairs, columns, ratio, n=int(equal.sum()), notes=notes)
+    return evidence.compared(
+        lambda against: _equal_length(evidence, against)[0], ratio, n=int(equal.sum()), notes=notes
+    )
 
 
 @declare(
@@ -231,18 +234,23 @@ def speedup_from_steps(evidence: Evidence) -> Outcome:
         return missing(reason)
     if isinstance(against, str):
         return missing(against)
-    first, second, base = against.pairs.first, against.pairs.second, decoding(against.cell)
-    both = stepped(evidence.counted, evidence.decoding)[second] & stepped(against.cell, base)[first]
-    if not both.any():
+
+    def columns(against: Round) -> list[Floats]:
+        first, second, base = against.pairs.first, against.pairs.second, decoding(against.cell)
+        both = stepped(evidence.counted, evidence.decoding)[second] & stepped(against.cell, base)[first]
+        found = (
+            base.seconds[first],
+            against.cell.step_count[first],
+            evidence.decoding.seconds[second],
+            evidence.delivered[second],
+            evidence.steps[second],
+        )
+        return [np.where(both, column, 0.0) for column in found]
+
+    steps = int(columns(against)[4].sum())
+    if steps == 0:
         return missing("no pair has known steps and decode times that cover just them")
-    columns = (
-        base.seconds[first],
-        against.cell.step_count[first],
-        evidence.decoding.seconds[second],
-        evidence.delivered[second],
-    )
-    values = [np.where(both, column, 0.0) for column in columns]
-    return evidence.compared(against.pairs, values, ratio_of_ratios, n=int(evidence.steps[second][both].sum()))
+    return evidence.compared(lambda against: columns(against)[:4], ratio_of_ratios, n=steps)
 
 
 @declare(
@@ -260,28 +268,33 @@ def speedup_rule_of_thumb(evidence: Evidence) -> Outcome:
     """
     if evidence.is_baseline:
         return _the_baseline(evidence)
-    times, base, against = evidence.step_times, evidence.baseline_step_times, evidence.baseline_round
+    times, against = evidence.step_times, evidence.baseline_round
     if reason := evidence.no_steps():
         return missing(reason)
     if isinstance(against, str):
         return missing(against)
-    first, second = against.pairs.first, against.pairs.second
-    if base is None or not (both := times.known[second] & base.known[first]).any():
+
+    def columns(against: Round) -> list[Floats]:
+        first, second, base = against.pairs.first, against.pairs.second, step_times(against.cell, drafts=False)
+        both = times.known[second] & base.known[first]
+        found = (
+            evidence.delivered[second],
+            times.steps[second],
+            times.exposed[second],
+            base.whole[first],
+            base.steps[first],
+            times.verify[second],
+            times.whole[second],
+        )
+        return [np.where(both, column, 0.0) for column in found]
+
+    _, steps, exposed, base_whole, base_steps, verify, whole = (float(column.sum()) for column in columns(against))
+    if steps == 0:
         return missing("the steps of this arm or of the baseline were not timed")
-    columns = (
-        evidence.delivered[second],
-        times.steps[second],
-        times.exposed[second],
-        base.whole[first],
-        base.steps[first],
-    )
-    values = [np.where(both, column, 0.0) for column in columns]
-    per_step = times.steps[second][both].sum() * base.whole[first][both].sum() / base.steps[first][both].sum()
-    parts = (column[second][both].sum() / per_step for column in (times.verify, times.exposed, times.whole))
-    verify, exposed, whole = parts
-    other = whole - verify - exposed
+    per_step = steps * base_whole / base_steps
+    verify, exposed, other = verify / per_step, exposed / per_step, (whole - verify - exposed) / per_step
     note = f"in steps of the baseline: verifying {verify:.2f}, drafting {exposed:.2f}, other {other:.2f}"
-    return evidence.compared(against.pairs, values, _rule_of_thumb, n=int(values[1].sum()), notes=(note,))
+    return evidence.compared(lambda against: columns(against)[:5], _rule_of_thumb, n=int(steps), notes=(note,))
 
 
 def _rule_of_thumb(sums: Floats) -> Floats:

@@ -130,7 +130,28 @@ class TestPairs:
         assert found["speedup"].value == pytest.approx(4.0)
         assert "asked different things" in str(found["speedup"].note)
         assert found["speedup_identical_output"].value is None
+        assert found["speedup_pairs_differing"].value is None
+        assert "no pair was asked the same" in str(found["speedup_pairs_differing"].reason)
+
+    def test_an_unknown_answer_is_not_a_differing_one(self, timed_turn: Build, measured: Measure) -> None:
+        # Of three pairs one is equal, one differs in its last token, and one was not recorded.
+        baseline = [timed_turn(*[(0, 0)] * 8, question_id=name) for name in "abc"]
+        ids = {"a": list(range(9)), "b": [*range(8), 99], "c": None}
+        arm = [timed_turn((3, 3), (3, 3), question_id=name, output_ids=ids[name]) for name in "abc"]
+        found = measured(*arm, baseline=baseline)
+
+        assert found["speedup_pairs"].value == 3
         assert found["speedup_pairs_differing"].value == 1
+        assert found["speedup_pairs_differing"].n == 2
+
+    def test_a_failed_pair_is_not_said_to_be_of_unequal_length(self, timed_turn: Build, measured: Measure) -> None:
+        baseline = [timed_turn(*[(0, 0)] * 8, question_id=name) for name in "ab"]
+        arm = [
+            timed_turn((3, 3), (3, 3), question_id="a"),
+            timed_turn((3, 3), (3, 3), question_id="b", status="failed"),
+        ]
+        note = str(measured(*arm, baseline=baseline)["e2e_speedup"].note)
+        assert note.startswith("1 pair left out: failed, missing or of unequal length")
 
 
 class TestIntervals:
@@ -169,6 +190,41 @@ class TestIntervals:
         assert both.high is not None
         assert both.high > 4.8
         assert "baseline rounds differ by 20.0%" in str(both.note)
+
+    @pytest.mark.parametrize(
+        ("name", "first", "second"),
+        [
+            ("speedup", 0.8 / 0.24, 0.96 / 0.24),
+            ("speedup_identical_output", 0.8 / 0.24, 0.96 / 0.24),
+            ("speedup_from_steps", 4 / 1.2, 4 / 1.0),
+            ("e2e_speedup", 1.3 / 0.74, 1.46 / 0.74),
+            ("speedup_rule_of_thumb", 4 / (1 + 0.02 / 0.1), 4 / (1 + 0.02 / 0.12)),
+            ("step_cost_ratio", 0.12 / 0.1, 0.12 / 0.12),
+            ("draft_overhead", 0.02 / 0.1, 0.02 / 0.12),
+            ("verify_inflation", 0.1 / 0.1, 0.1 / 0.12),
+        ],
+    )
+    def test_every_number_relative_to_the_baseline_spans_both_rounds(
+        self, timed_turn: Build, measured: Measure, name: str, first: float, second: float
+    ) -> None:
+        # A step takes 0.1 and then 0.12 without a drafter, and 0.02 + 0.1 with one, give or take a hundredth; prefill
+        # takes 0.5. Eight steps of one token against two of four.
+        def steady(step: float) -> list[TurnRecord]:
+            return [timed_turn(*[(0, 0)] * 8, question_id=f"q{i}", verify=step) for i in range(12)]
+
+        arm = [
+            timed_turn((3, 3), (3, 3), question_id=f"q{i}", draft=0.02 * off, verify=0.1 * off)
+            for i in range(12)
+            for off in (1.01 if i % 2 else 0.99,)
+        ]
+        metric = measured(*arm, baseline=steady(0.1), control=steady(0.12))[name]
+
+        assert metric.value == pytest.approx(first, rel=1e-3)
+        assert metric.low is not None
+        assert metric.high is not None
+        assert 0.98 * min(first, second) < metric.low < min(first, second)
+        assert max(first, second) < metric.high < 1.02 * max(first, second)
+        assert "baseline rounds differ by" in str(metric.note)
 
     def test_too_few_conversations_give_no_interval(
         self, cell: Callable[..., list[TurnRecord]], measured: Measure
