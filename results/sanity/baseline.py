@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.metrics.stamps import decoding
 from draftmark.results.summary import Flag
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ FEWEST_PAIRS = 3
 """Prompts answered by the baseline more than once before drift is judged."""
 
 OK = "The baseline ran twice and is as fast as itself within the interval."
+DRIFT_UNJUDGED = f"Whether it drifted is not judged: fewer than {FEWEST_PAIRS} prompts were answered in two repeats."
 
 
 def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
@@ -37,13 +39,16 @@ def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
     if len(baseline.columns.drafted) and baseline.columns.drafted.max() > 0:
         text = "The baseline drafted tokens: speculation was not off, so every speed-up here is void."
         yield baseline.flag("baseline", "fault", text)
-    yield from _drift(baseline)
+    drift = baseline_drift(baseline.columns)
+    yield from _drifted(baseline, drift)
+    unjudged = "" if drift is not None else f" {DRIFT_UNJUDGED}"
     control = next((cell for cell in cells if cell.summary.control and cell.ran), None)
     if control is None:
         text = "The baseline ran once only, so nothing shows how far two equal runs differ here."
-        yield baseline.flag("baseline", "note", text)
+        yield baseline.flag("baseline", "note", text + unjudged)
         return
-    yield from _against_itself(control)
+    for flag in _against_itself(control):
+        yield flag.model_copy(update={"text": flag.text + unjudged})
 
 
 def _against_itself(control: CheckedCell) -> Iterator[Flag]:
@@ -72,8 +77,7 @@ def _against_itself(control: CheckedCell) -> Iterator[Flag]:
         yield control.flag("baseline", "note", f"{said}.")
 
 
-def _drift(baseline: CheckedCell) -> Iterator[Flag]:
-    drift = baseline_drift(baseline.columns)
+def _drifted(baseline: CheckedCell, drift: float | None) -> Iterator[Flag]:
     if drift is None or abs(drift - 1) <= SUSPICIOUS:
         return
     text = (
@@ -86,18 +90,17 @@ def _drift(baseline: CheckedCell) -> Iterator[Flag]:
 def baseline_drift(columns: CellColumns) -> float | None:
     """Return decode time per token of the last repeat over that of the first, on prompts that have both.
 
-    Sums over prompts of (last token - first token) / (T - 1); null below `FEWEST_PAIRS` prompts.
+    Sums over prompts of decode time per token, as in `tpot`; null below `FEWEST_PAIRS` prompts.
     """
-    decode = columns.last_s - columns.first_s
-    usable = columns.ok & (columns.tokens > 1) & np.isfinite(decode) & (decode > 0)
-    if not usable.any():
+    found = decoding(columns)
+    if not found.valid.any():
         return None
-    first, last = int(columns.repeat[usable].min()), int(columns.repeat[usable].max())
-    per_token = np.divide(decode, columns.tokens - 1, out=np.full(len(decode), np.nan), where=columns.tokens > 1)
+    first, last = int(columns.repeat[found.valid].min()), int(columns.repeat[found.valid].max())
     asked = list(zip(columns.question.tolist(), columns.turn_index.tolist(), strict=True))
 
     def times(repeat: int) -> dict[tuple[int, int], float]:
-        return {asked[i]: float(per_token[i]) for i in np.flatnonzero(usable & (columns.repeat == repeat))}
+        turns = np.flatnonzero(found.valid & (columns.repeat == repeat))
+        return {asked[turn]: float(found.seconds[turn] / found.tokens[turn]) for turn in turns}
 
     before, after = times(first), times(last)
     both = sorted(before.keys() & after.keys())

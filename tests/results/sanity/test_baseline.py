@@ -8,7 +8,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.records import Arm
-from draftmark.results.sanity.baseline import OK, baseline_drift, check_baseline
+from draftmark.results.sanity.baseline import DRIFT_UNJUDGED, OK, baseline_drift, check_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,3 +123,37 @@ def test_a_drifting_baseline_is_a_warning(make_checked: MakeChecked, make_turn: 
 
     assert [flag.level for flag in check_baseline([make_checked(turns(1.2))])] == ["warning", "note"]
     assert [flag.level for flag in check_baseline([make_checked(turns(1.05))])] == ["note"]
+
+
+def test_tokens_of_the_first_chunk_take_no_decode_time(make_turn: MakeTurn) -> None:
+    # 6 of 10 tokens come with the first chunk, and later 2 of 10: 0.4 s for 4 tokens, then 0.8 s for 8.
+    columns = CellColumns.from_turns(
+        make_turn(
+            f"q{n}",
+            repeat=repeat,
+            output_tokens=10,
+            first_token_s=1.0,
+            last_token_s=1.0 + 0.1 * (10 - first),
+            chunk_s=[1.0, 1.0 + 0.1 * (10 - first)],
+            chunk_tokens=[first, 10 - first],
+        )
+        for repeat, first in enumerate((6, 2))
+        for n in range(3)
+    )
+    assert baseline_drift(columns) == pytest.approx(1.0)
+
+
+def test_where_drift_cannot_be_judged_the_lamp_says_so(
+    group: Group, make_checked: MakeChecked, make_metric: MakeMetric, make_turn: MakeTurn
+) -> None:
+    base, control, _ = group(make_metric(1.01, 0.98, 1.04))
+    twice = make_checked(
+        [
+            make_turn(f"q{n}", repeat=repeat, output_tokens=2, first_token_s=0.0, last_token_s=0.1)
+            for repeat in (0, 1)
+            for n in range(3)
+        ]
+    )
+    assert [flag.text for flag in check_baseline([base, control])] == [f"{OK} {DRIFT_UNJUDGED}"]
+    assert [flag.text for flag in check_baseline([twice, control])] == [OK]
+    assert "fewer than 3 prompts were answered in two repeats" in DRIFT_UNJUDGED
