@@ -161,3 +161,40 @@ def test_an_arm_against_itself_is_neither_faster_nor_slower(records: list[TurnRe
     for name in ("speedup", "e2e_speedup", "step_cost_ratio"):
         if found[name].value is not None:
             assert found[name].value == pytest.approx(1)
+
+
+@st.composite
+def miscounted(draw: st.DrawFn) -> tuple[TurnRecord, TurnRecord]:
+    """A turn that adds up, and the same with one count changed to what no engine can have done."""
+    turn = draw(turns(0).filter(lambda turn: turn.steps is not None and len(turn.steps.drafted) > 0))
+    steps, total = turn.steps, turn.output_tokens
+    assert steps is not None
+    assert total is not None
+    step = draw(st.integers(0, len(steps.drafted) - 1))
+    drafted, accepted, delivered = steps.drafted[step], steps.accepted[step], steps.delivered[step]
+    changes = [
+        ("output_tokens", draw(st.integers(0, 60).filter(lambda count: count != total))),
+        ("delivered", draw(st.integers(0, 3 * D).filter(lambda count: count != delivered))),
+        ("accepted", draw(st.integers(drafted + 1, 3 * D))),
+        ("drafted", draw(st.integers(D + 1, 3 * D))),
+    ]
+    if accepted > 0:
+        changes.append(("drafted", draw(st.integers(0, accepted - 1))))
+        if delivered == accepted + 1:
+            changes.append(("accepted", draw(st.integers(0, accepted - 1))))
+    if accepted < drafted and step < len(steps.drafted) - 1:
+        changes.append(("accepted", draw(st.integers(accepted + 1, drafted))))
+    name, count = draw(st.sampled_from(changes))
+    if name == "output_tokens":
+        return turn, turn.model_copy(update={name: count})
+    column = list(getattr(steps, name))
+    column[step] = count
+    return turn, turn.model_copy(update={"steps": steps.model_copy(update={name: column})})
+
+
+@settings(deadline=None)
+@given(miscounted())
+def test_one_wrong_count_breaks_an_identity(pair: tuple[TurnRecord, TurnRecord]) -> None:
+    right, wrong = (broken_identities(CellColumns.from_turns([turn]), drafter="ngram", draft_length=D) for turn in pair)
+    assert right == []
+    assert wrong != []
