@@ -121,7 +121,14 @@ def read_manifest(folder: Path) -> RunManifest:
     return read_record(RunManifest, data, str(path))
 
 
+def _regular(path: Path) -> None:
+    """Refuse pipes and devices, whose reading might never end; a missing file is the caller's to judge."""
+    if path.exists() and not path.is_file():
+        raise ResultsError(f"cannot read {path}: it is not a regular file")
+
+
 def _read_file(path: Path) -> bytes | None:
+    _regular(path)
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -136,6 +143,7 @@ def read_lines(path: Path, model: type[AnyRecord]) -> Iterator[tuple[AnyRecord, 
     Lines end at byte 10 alone. A last line without it is kept if it is complete JSON and otherwise left out as torn.
     """
     end = 0
+    _regular(path)
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):

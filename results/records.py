@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt
 
 SCHEMA_VERSION = 1
 """Version of every record below. Raise it with each change that old readers would misread, and add an upgrade."""
@@ -29,11 +29,17 @@ class Record(BaseModel):
 # What one number describes ------------------------------------------------------------------------------------------
 
 
+def _sane_temperature(value: float) -> float:
+    if 0 < value < 0.001:
+        raise ValueError(f"temperature {value:g} is too close to 0 to sample with; 0 is greedy")
+    return value
+
+
 class Sampling(Record):
     """How tokens are chosen and when a turn ends."""
 
-    temperature: Annotated[FiniteFloat, Field(ge=0)] = 0.0
-    """0 is greedy."""
+    temperature: Annotated[FiniteFloat, Field(ge=0, le=100), AfterValidator(_sane_temperature)] = 0.0
+    """0 is greedy; else from 0.001 to 100, since smaller ones vanish or overflow in single precision."""
     top_p: Annotated[FiniteFloat, Field(gt=0, le=1)] = 1.0
     top_k: NonNegativeInt = 0
     """0 keeps every token."""
@@ -41,7 +47,7 @@ class Sampling(Record):
     """Most tokens of one turn, the one from prefill included."""
     seed: NonNegativeInt = 0
     """Root seed; each turn derives its own from it."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A turn ends with the token that completes one of these."""
     ignore_eos: bool = False
 
