@@ -12,11 +12,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeI
 from draftmark.results.records import Arm
 
 
-def _as_list(value: object) -> object:
+def as_list(value: object) -> object:
+    """Let one value stand for a list of one, in a field of a plan that takes either."""
     return value if isinstance(value, list) else [value]
 
 
-DraftLengths = Annotated[list[PositiveInt], BeforeValidator(_as_list), Field(min_length=1)]
+DraftLengths = Annotated[list[PositiveInt], BeforeValidator(as_list), Field(min_length=1)]
 """One D or a list of them; each makes an arm of its own."""
 
 
@@ -39,7 +40,7 @@ class DrafterSpec(BaseModel):
         return [Arm(drafter=self.kind, draft_length=length, options=options) for length in self.draft_lengths()]
 
 
-class NoDrafter(DrafterSpec):
+class NoneSpec(DrafterSpec):
     """The baseline: one token per step."""
 
     kind: Literal["none"] = "none"
@@ -52,7 +53,7 @@ class _Drafting(DrafterSpec):
         return list(self.draft_length)
 
 
-class NgramDrafter(_Drafting):
+class NgramSpec(_Drafting):
     """Prompt lookup: copy what followed the most recent earlier occurrence of the last few tokens."""
 
     kind: Literal["ngram"] = "ngram"
@@ -62,13 +63,13 @@ class NgramDrafter(_Drafting):
     """Longest suffix looked up, tokens; tried first."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> NgramDrafter:
+    def _ordered(self) -> NgramSpec:
         if self.min_match > self.max_match:
             raise ValueError(f"min_match {self.min_match} is above max_match {self.max_match}; swap them")
         return self
 
 
-class SuffixDrafter(_Drafting):
+class SuffixSpec(_Drafting):
     """Suffix trees over prompt and answer (arctic-inference): follow the likeliest continuation of a long match."""
 
     kind: Literal["suffix"] = "suffix"
@@ -82,7 +83,7 @@ class SuffixDrafter(_Drafting):
     """Answers kept in a tree shared by all turns; 0 turns that off, since it lets one turn speed up the next."""
 
 
-class DraftModelDrafter(_Drafting):
+class DraftModelSpec(_Drafting):
     """A small language model of the target's vocabulary, run D times per step."""
 
     kind: Literal["draft-model"] = "draft-model"

@@ -24,9 +24,9 @@ DRAFTERS: KindTable[DrafterSpec] = KindTable(
     base=DrafterSpec,
     error=BackendError,
     builtin={
-        "none": "draftmark.backends.drafters:NoDrafter",
-        "ngram": "draftmark.backends.drafters:NgramDrafter",
-        "suffix": "draftmark.backends.drafters:SuffixDrafter",
-        "draft-model": "draftmark.backends.drafters:DraftModelDrafter",
+        "none": "draftmark.backends.drafters:NoneSpec",
+        "ngram": "draftmark.backends.drafters:NgramSpec",
+        "suffix": "draftmark.backends.drafters:SuffixSpec",
+        "draft-model": "draftmark.backends.drafters:DraftModelSpec",
     },
 )

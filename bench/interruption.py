@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+EXIT_INTERRUPTED = 130
+"""The exit code of whatever a signal ended early."""
+
 
 class Interruption:
     """A context in which the signals set `requested`; `notify` is called once, from the signal handler."""

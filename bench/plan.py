@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from draftmark.backends.base import BackendSpec
-from draftmark.backends.drafters import DrafterSpec
+from draftmark.backends.drafters import DrafterSpec, as_list
 from draftmark.backends.registry import BACKENDS, DRAFTERS
 from draftmark.bench.plan_file import Document, Place, PlanError, Problem, read_document
 from draftmark.bench.plan_wording import described, keys_of, problems_of
@@ -43,17 +43,13 @@ MOST_CONCURRENCY = 1
 """Turns in flight at once that the runner can keep."""
 
 
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list) else [value]
-
-
 class LoadPlan(BaseModel):
     """`load:`: how requests arrive; each concurrency makes cells of its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     kind: Literal["closed"] = "closed"
-    concurrency: Annotated[list[PositiveInt], BeforeValidator(_as_list), Field(min_length=1)] = [1]
+    concurrency: Annotated[list[PositiveInt], BeforeValidator(as_list), Field(min_length=1)] = [1]
     """Turns in flight at once."""
 
 

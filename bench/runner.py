@@ -17,6 +17,7 @@ from draftmark.bench import session
 from draftmark.bench.asking import Asker, unstorable
 from draftmark.bench.cells import PlannedArm, expand
 from draftmark.bench.forecast import Pace, duration
+from draftmark.bench.interruption import EXIT_INTERRUPTED
 from draftmark.bench.losslessness import compare_outputs, compared
 from draftmark.bench.materials import first_prompts, prompt_records
 from draftmark.bench.schedule import rotation, visits
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from draftmark.results.store import RunStore
     from draftmark.results.summary import RunSummary
 
-EXIT_FAILED_TURNS, EXIT_INTERRUPTED = 1, 130
+EXIT_FAILED_TURNS = 1
 
 
 @dataclass(frozen=True)

@@ -93,10 +93,6 @@ class Renderer:
             )
         return ids
 
-    def token_count(self, messages: Sequence[Message]) -> int:
-        """Return how many tokens the rendered conversation has."""
-        return len(self.prompt_ids(messages))
-
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, special tokens left out, spaces as they are."""
         text: str = self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import PositiveInt, ValidationError
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
-from draftmark.backends.drafters import DraftModelDrafter, NgramDrafter, NoDrafter, SuffixDrafter
+from draftmark.backends.drafters import DraftModelSpec, NgramSpec, NoneSpec, SuffixSpec
 
 if TYPE_CHECKING:
     from draftmark.backends.drafters import DrafterSpec
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["ReferenceSpec", "drafter_spec"]
 
 _DRAFTERS: dict[str, type[DrafterSpec]] = {
-    "none": NoDrafter,
-    "ngram": NgramDrafter,
-    "suffix": SuffixDrafter,
-    "draft-model": DraftModelDrafter,
+    "none": NoneSpec,
+    "ngram": NgramSpec,
+    "suffix": SuffixSpec,
+    "draft-model": DraftModelSpec,
 }
 
 
@@ -52,7 +52,7 @@ class ReferenceSpec(BackendSpec):
                 "the suffix drafter needs arctic-inference, which is built from source with a C++ compiler; "
                 "run: pip install 'draftmark[suffix]'"
             )
-        if isinstance(drafter, DraftModelDrafter):
+        if isinstance(drafter, DraftModelSpec):
             from draftmark.backends.models import locate
 
             try:
@@ -82,7 +82,7 @@ def drafter_spec(arm: Arm) -> DrafterSpec:
     found = _DRAFTERS.get(arm.drafter)
     if found is None:
         raise BackendError(f"the reference engine has no drafter {arm.drafter!r}; it has {', '.join(_DRAFTERS)}")
-    length = {} if found is NoDrafter else {"draft_length": [arm.draft_length]}
+    length = {} if found is NoneSpec else {"draft_length": [arm.draft_length]}
     try:
         return found.model_validate({**length, **arm.options})
     except ValidationError as fault:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from draftmark.backends.base import ArmUnavailable, BackendError, TieEvidence, TurnFailed
-from draftmark.backends.drafters import DrafterSpec
-from draftmark.backends.drafters import DraftModelDrafter as DraftModelSpec
-from draftmark.backends.drafters import NgramDrafter as NgramSpec
-from draftmark.backends.drafters import SuffixDrafter as SuffixSpec
+from draftmark.backends.drafters import DrafterSpec, DraftModelSpec, NgramSpec, SuffixSpec
 from draftmark.backends.reference import drafter_spec
 from draftmark.backends.reference.clock import Clock, CudaClock, HostClock
 from draftmark.backends.reference.drafters import Drafter, NoDrafter

@@ -6,7 +6,7 @@ import copy
 import inspect
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -173,12 +173,4 @@ def without_layers(model: LanguageModel, dropped: Sequence[int]) -> LanguageMode
     if getattr(config, "layer_types", None):
         config.layer_types = [config.layer_types[index] for index in kept]
     config.num_hidden_layers = len(kept)
-    return LanguageModel(
-        name=model.name,
-        module=module,
-        tokenizer=model.tokenizer,
-        device=model.device,
-        context_limit=model.context_limit,
-        vocabulary=model.vocabulary,
-        layers=len(kept),
-    )
+    return replace(model, module=module, layers=len(kept))

@@ -16,6 +16,7 @@ import typer.core
 import typer.main
 
 from draftmark.bench.harmless import harmless
+from draftmark.bench.interruption import EXIT_INTERRUPTED
 from draftmark.bench.variables import TRACEBACK, unknown_variables
 from draftmark.results.errors import DraftmarkError
 
@@ -36,7 +37,6 @@ VERBS: dict[str, str] = {
 EXIT_INTERNAL = 70
 """EX_SOFTWARE of sysexits.h: a fault of Draftmark itself, never mistaken for failed turns (1) or wrong input (2)."""
 
-EXIT_INTERRUPTED = 130
 CHECKS_VARIABLES_ITSELF = {"run", "validate"}
 """These refuse unknown variables together with the plan's other problems."""
 

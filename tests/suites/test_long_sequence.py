@@ -45,7 +45,7 @@ def whole(renderer: Renderer) -> Suite:
 
 
 def test_every_prompt_has_exactly_the_asked_tokens_after_the_template(whole: Suite, renderer: Renderer) -> None:
-    counts = {renderer.token_count([{"role": "user", "content": prompt.turns[0]}]) for prompt in whole.prompts}
+    counts = {len(renderer.prompt_ids([{"role": "user", "content": prompt.turns[0]}])) for prompt in whole.prompts}
     assert counts == {1000}
     assert {prompt.prompt_tokens for prompt in whole.prompts} == {1000}
 
@@ -53,7 +53,7 @@ def test_every_prompt_has_exactly_the_asked_tokens_after_the_template(whole: Sui
 @pytest.mark.parametrize("length", [600, 601, 777, 3000])
 def test_other_lengths_are_exact_too(renderer: Renderer, length: int) -> None:
     suite = build(renderer, prompt_tokens=length, limit=6)
-    assert {renderer.token_count([{"role": "user", "content": p.turns[0]}]) for p in suite.prompts} == {length}
+    assert {len(renderer.prompt_ids([{"role": "user", "content": p.turns[0]}])) for p in suite.prompts} == {length}
     assert Counter(p.sub_category for p in suite.prompts) == {"low": 2, "mixed": 2, "high": 2}
 
 

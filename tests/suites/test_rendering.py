@@ -29,7 +29,6 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 def test_ids_are_those_of_the_template_with_a_generation_prompt(renderer: Renderer, tokenizer: Any) -> None:
     text = "<|im_start|>user\nName the river at the bridge.<|im_end|>\n<|im_start|>assistant\n"
     assert renderer.prompt_ids(USER) == tokenizer.encode(text, add_special_tokens=False)
-    assert renderer.token_count(USER) == len(renderer.prompt_ids(USER))
 
 
 @given(contents=st.lists(words, min_size=1, max_size=3))

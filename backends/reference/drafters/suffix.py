@@ -12,7 +12,7 @@ from draftmark.backends.reference.drafters import Draft
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from draftmark.backends.drafters import SuffixDrafter as SuffixSpec
+    from draftmark.backends.drafters import SuffixSpec
     from draftmark.backends.reference.choosing import Chooser
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from draftmark.backends.drafters import SuffixDrafter as Spec
+from draftmark.backends.drafters import SuffixSpec
 from draftmark.backends.reference.choosing import Greedy
 from draftmark.results.records import Arm
 
@@ -22,7 +22,7 @@ TEXT = list(range(10, 30))
 
 
 def drafter(**options: Any) -> SuffixDrafter:
-    return SuffixDrafter(Spec(draft_length=[8], **options), CPU)
+    return SuffixDrafter(SuffixSpec(draft_length=[8], **options), CPU)
 
 
 def proposed(one: SuffixDrafter, context: list[int], room: int = 8) -> list[int]:
