@@ -17,7 +17,12 @@ def as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-DraftLengths = Annotated[list[PositiveInt], BeforeValidator(as_list), Field(min_length=1)]
+LONGEST_DRAFT = 1024
+"""Far above any D that pays; a bound, since metrics are kept for every position of a draft."""
+
+DraftLengths = Annotated[
+    list[Annotated[int, Field(ge=1, le=LONGEST_DRAFT)]], BeforeValidator(as_list), Field(min_length=1)
+]
 """One D or a list of them; each makes an arm of its own."""
 
 

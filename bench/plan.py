@@ -16,7 +16,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    NonNegativeInt,
     PositiveInt,
     SerializeAsAny,
     ValidationError,
@@ -64,9 +63,9 @@ class PlanSettings(BaseModel):
     """The model that answers: an alias, a folder, a GGUF file or a hub name."""
     load: LoadPlan = LoadPlan()
     sampling: Sampling = Sampling()
-    repeats: PositiveInt = 1
+    repeats: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Times every conversation is had with every arm."""
-    warmup: NonNegativeInt = 1
+    warmup: Annotated[int, Field(ge=0, le=1_000)] = 1
     """Turns per arm before anything is measured, each time the engine starts; with prompts of their own."""
     baseline: bool = True
     """False allows a plan without the drafter `none`; nothing can be compared then."""

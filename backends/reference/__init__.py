@@ -6,9 +6,9 @@ It answers one request at a time (batch 1). Reading order: engine, acceptance, s
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import PositiveInt, ValidationError
+from pydantic import Field, ValidationError
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
 from draftmark.backends.drafters import DraftModelSpec, NgramSpec, NoneSpec, SuffixSpec
@@ -35,7 +35,7 @@ class ReferenceSpec(BackendSpec):
     """`cuda` has never been run on a GPU by Draftmark's own tests."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Of weights, activations and KV cache, for target and draft model alike."""
-    threads: PositiveInt | None = None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """CPU threads of torch; null leaves torch's own choice."""
 
     def arm_problem(self, arm: Arm) -> str | None:

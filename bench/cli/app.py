@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 done with failed turns; 2 wrong input; 3 cannot write; 70 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -34,7 +35,7 @@ VERBS: dict[str, str] = {
 }
 """Verb to its line of help, in the order a user meets them. `draftmark.bench.cli.<verb>` holds each verb's `app`."""
 
-EXIT_INTERNAL = 70
+EXIT_NOT_WRITTEN, EXIT_INTERNAL = 3, 70
 """EX_SOFTWARE of sysexits.h: a fault of Draftmark itself, never mistaken for failed turns (1) or wrong input (2)."""
 
 CHECKS_VARIABLES_ITSELF = {"run", "validate"}
@@ -100,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if sys.stdout is None:  # closed by the caller
+        complain("standard output is closed; open it, or send it to a file")
+        return EXIT_NOT_WRITTEN
     try:
         code = app(args=arguments, prog_name="draftmark")
     except SystemExit as ending:
@@ -111,8 +115,16 @@ def _run(arguments: Sequence[str] | None) -> int:
         complain("interrupted")
         code = EXIT_INTERRUPTED
     except Exception as fault:  # noqa: BLE001 - the last line before a traceback
-        code = _internal(fault)
+        code = EXIT_NOT_WRITTEN if _stdout_is_full(fault) else _internal(fault)
     return code if isinstance(code, int) else 0
+
+
+def _stdout_is_full(fault: Exception) -> bool:
+    """Say so, and answer whether a stream took no more; faults of files name the file."""
+    if not (isinstance(fault, OSError) and fault.filename is None and fault.errno in {errno.ENOSPC, errno.EIO}):
+        return False
+    complain(f"cannot write to standard output: {fault.strerror}; make room, or send it elsewhere")
+    return True
 
 
 def _internal(fault: Exception) -> int:

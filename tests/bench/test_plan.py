@@ -155,7 +155,7 @@ WRONG_ENTRIES = {
     "load: {concurrency: [1, 4]}": "load.concurrency[1]: must be 1: this version asks one turn at a time",
     "load: {concurrency: [1, 1]}": "load.concurrency[1]: 1 is there twice; remove one",
     "load: [1]": "load: must be a mapping of keys to values, not a list",
-    "repeats: 0": "repeats: must be above 0, not the number 0",
+    "repeats: 0": "repeats: must be at least 1, not the number 0",
     "warmup: -1": "warmup: must be at least 0, not the number -1",
     "name: 5": "name: must be text, not the number 5; put it in quotes",
     "name: ''": "name: must not be empty",

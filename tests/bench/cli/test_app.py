@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,6 @@ from draftmark.results.errors import StoreWriteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Said
 
@@ -118,3 +118,24 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdout.close()  # long before the table is written
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_output_is_told_as_such_with_exit_3() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "draftmark", "suites", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 3
+    assert "cannot write to standard output" in ended.stderr
+
+
+def test_a_closed_output_is_told_as_such_with_exit_3() -> None:
+    command = f'"{sys.executable}" -m draftmark suites list >&-'
+    ended = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 3
+    assert "standard output is closed" in ended.stderr
