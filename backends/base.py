@@ -28,7 +28,10 @@ class ArmUnavailable(BackendError):
 
 
 class TurnFailed(BackendError):
-    """One turn failed and the engine lives on; recorded, counted apart. `kind` is a stable word for the record."""
+    """One turn failed and the engine lives on; recorded, counted apart. `kind` is a stable word for the record.
+
+    Tokens that came before the failure are not kept; an engine that wants them kept returns a failed `Observation`.
+    """
 
     def __init__(self, message: str, *, kind: str = "engine-error") -> None:
         super().__init__(message)
