@@ -202,7 +202,7 @@ def _identity(model: LocalModel) -> ModelIdentity:
         files = sorted(
             file for file in folder.iterdir() if file.suffix in _IDENTITY_SUFFIXES and not file.name.startswith(".")
         )
-        parameters, vocabulary = _safetensors_parameters(files), _config_vocabulary(folder / "config.json")
+        parameters, vocabulary = _safetensors_parameters(files), _config_number(folder / "config.json", "vocab_size")
     with suppress(OSError, ValueError, KeyError):
         source = json.loads((folder / SOURCE_FILE).read_text(encoding="utf-8"))
         revision = f"{source['package']}=={source['version']}"
@@ -265,14 +265,19 @@ def _safetensors_parameters(files: list[Path]) -> int | None:
     return total
 
 
-def _config_vocabulary(config: Path) -> int | None:
+def layer_count(model: LocalModel) -> int | None:
+    """Return the decoder layers that a local model's config.json declares; null where it cannot be told cheaply."""
+    return None if model.folder is None else _config_number(model.folder / "config.json", "num_hidden_layers")
+
+
+def _config_number(config: Path, name: str) -> int | None:
     try:
         settings = json.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     for level in (settings, settings.get("text_config") if isinstance(settings, dict) else None):
-        if isinstance(level, dict) and isinstance(level.get("vocab_size"), int):
-            return int(level["vocab_size"])
+        if isinstance(level, dict) and isinstance(level.get(name), int):
+            return int(level[name])
     return None
 
 

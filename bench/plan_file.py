@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from draftmark.bench.harmless import harmless
 from draftmark.results.errors import DraftmarkError
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class _Walk:
 
 def dotted(place: Place) -> str:
     """Return a place as a reader writes it: `drafters[1].draft_length`."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{harmless(part)}" for part in place)
     return "".join(parts).removeprefix(".")
 
 

@@ -26,7 +26,7 @@ _ADVICE = {
     errno.EROFS: "the file system is read-only; choose another folder",
     errno.EACCES: "permission denied; choose a folder you may write to",
     errno.EPERM: "permission denied; choose a folder you may write to",
-    errno.ENOENT: "the folder is gone; was it moved or removed?",
+    errno.ENOENT: "the folder is gone, or was never there; check the path",
     errno.ENOTDIR: "a part of the path is a file, not a folder; choose another folder",
     errno.ENAMETOOLONG: "the path is too long; choose a shorter one",
 }

@@ -242,7 +242,7 @@ class TurnFailure(Record):
 class Observation(Record):
     """What a backend saw of one model call. Null is "this engine cannot tell"; nothing is guessed.
 
-    A failed call keeps whatever was seen before it failed.
+    A failed call keeps what its backend gave of it, if only when it was sent and when it ended.
     """
 
     status: Literal["ok", "failed"] = "ok"

@@ -52,14 +52,8 @@ class ReferenceSpec(BackendSpec):
                 "the suffix drafter needs arctic-inference, which is built from source with a C++ compiler; "
                 "run: pip install 'draftmark[suffix]'"
             )
-        if isinstance(drafter, DraftModelSpec):
-            from draftmark.backends.models import locate
-
-            try:
-                locate(drafter.model)
-            except BackendError as fault:
-                return str(fault)
-        return self._device_problem()
+        draft_problem = _draft_model_problem(drafter) if isinstance(drafter, DraftModelSpec) else None
+        return draft_problem or self._device_problem()
 
     def _device_problem(self) -> str | None:
         if self.device == "cpu":
@@ -88,3 +82,20 @@ def drafter_spec(arm: Arm) -> DrafterSpec:
     except ValidationError as fault:
         told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
         raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
+
+
+def _draft_model_problem(drafter: DraftModelSpec) -> str | None:
+    from draftmark.backends.models import layer_count, locate
+
+    try:
+        layers = layer_count(locate(drafter.model))
+    except BackendError as fault:
+        return str(fault)
+    if layers is None or not drafter.drop_layers:
+        return None
+    beyond = [index for index in drafter.drop_layers if index >= layers]
+    if beyond:
+        return f"drop_layers of {drafter.model!r}: there is no layer {beyond[0]}; it has layers 0 to {layers - 1}"
+    return (
+        None if len(set(drafter.drop_layers)) < layers else f"drop_layers of {drafter.model!r}: no layer would be left"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
@@ -14,6 +14,9 @@ from draftmark.backends.base import BackendError
 from draftmark.backends.reference import ReferenceSpec, drafter_spec
 from draftmark.backends.registry import BACKENDS
 from draftmark.results.records import Arm
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIX = Arm(drafter="suffix", draft_length=8)
 
@@ -111,3 +114,16 @@ def test_a_drafter_round_trips_through_its_arm() -> None:
     assert drafter_spec(arm).arms() == [arm]
     with pytest.raises(BackendError, match="'medusa'"):
         drafter_spec(Arm(drafter="medusa", draft_length=3))
+
+
+@pytest.mark.parametrize(
+    ("dropped", "said"),
+    [([0], None), ([2], "there is no layer 2; it has layers 0 to 1"), ([0, 1], "no layer would be left")],
+)
+def test_layers_that_cannot_be_dropped_are_found_before_anything_is_loaded(
+    tmp_path: Path, dropped: list[int], said: str | None
+) -> None:
+    (tmp_path / "config.json").write_text('{"num_hidden_layers": 2}', encoding="utf-8")
+    options = {"model": str(tmp_path), "drop_layers": dropped}
+    problem = ReferenceSpec().arm_problem(Arm(drafter="draft-model", draft_length=3, options=options))
+    assert problem is None if said is None else said in str(problem)
