@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +92,12 @@ def _root(
 
 
 def complain(sentence: str) -> None:
-    """Print a sentence to standard error, after the program's name, harmless for the terminal."""
-    sys.stderr.write(f"draftmark: {harmless(sentence, keep_newlines=True)}\n")
+    """Print a sentence to standard error, after the program's name, harmless for the terminal.
+
+    That nobody reads it any more must not end a run.
+    """
+    with suppress(OSError, AttributeError):  # AttributeError: standard error is closed and so None
+        sys.stderr.write(f"draftmark: {harmless(sentence, keep_newlines=True)}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

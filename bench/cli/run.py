@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,5 +85,9 @@ def _reporter(stack: ExitStack, *, quiet: bool) -> Reporter:
 
 
 def _say_stopping() -> None:
-    """Write from the signal handler, past Python's buffers, which may be in use at this moment."""
-    os.write(2, b"\ndraftmark: stopping after the turn in flight; once more drops that turn\n")
+    """Write from the signal handler, past Python's buffers, which may be in use at this moment.
+
+    Whoever read it may be gone already, as in `draftmark run ... 2>&1 | tee log` after Ctrl-C.
+    """
+    with suppress(OSError):
+        os.write(2, b"\ndraftmark: stopping after the turn in flight; once more drops that turn\n")

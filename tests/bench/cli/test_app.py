@@ -139,3 +139,12 @@ def test_a_closed_output_is_told_as_such_with_exit_3() -> None:
     ended = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
     assert "standard output is closed" in ended.stderr
+
+
+def test_a_message_that_nobody_reads_any_more_ends_nothing() -> None:
+    code = "from draftmark.bench.cli.app import complain; complain('a'); complain('b'); raise SystemExit(7)"
+    command = f'{{ "{sys.executable}" -c "{code}"; echo $? >&3; }} 2>&1 | true'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"{{ sleep 0.2; {command}; }} 3>&1"], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.strip() == "7"
