@@ -176,7 +176,10 @@ def _is_baseline(cell: CellSummary) -> bool:
 
 
 def _hint(cells: list[CellSummary]) -> list[Text]:
-    """Say so where the arm that accepts most is not the fastest: the field's favourite mistake."""
+    """Say so where the arm that accepts most is not the fastest: the field's favourite mistake.
+
+    Only arms with all of their turns count: there is no lesson in the first few.
+    """
     both = [
         (length.value, speedup.value, cell)
         for cell in cells
@@ -185,6 +188,7 @@ def _hint(cells: list[CellSummary]) -> list[Text]:
         and (speedup := cell.metrics.get("speedup")) is not None
         and length.value is not None
         and speedup.value is not None
+        and cell.status == "complete"
     ]
     if len(both) < 2:
         return []

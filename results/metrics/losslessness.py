@@ -150,7 +150,7 @@ def _control_diverged(evidence: Evidence) -> Pairs | str:
     if evidence.temperature > 0:
         return _SAMPLED
     if evidence.control is None or evidence.baseline is None:
-        return "the baseline ran once only, so what differs without any speculation is unknown"
+        return "there is no other run of the baseline, so what differs without any speculation is unknown"
     return _usable(pair_turns(evidence.baseline, evidence.control))
 
 

@@ -49,9 +49,12 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Flag:
     compared = cell.summary.metrics.get("divergent_turns")
     if cell.divergences is None or compared is None or compared.value is None:
         reason = compared.reason if compared is not None else None
-        if cell.summary.status == "partial":
-            reason = "that is done once all turns are there"
         text = "The answers were not compared with the baseline's" + (f": {reason}." if reason else ".")
+        if compared is not None and compared.value is not None:
+            text = (
+                f"So far {compared.value:.0f} of {compared.n:,} answers left the baseline's; "
+                "why any did is looked into at the end of a run: resume it."
+            )
         return cell.flag("losslessness", "warning", text)
     if not cell.divergences:
         return cell.flag("losslessness", "ok", OK)

@@ -149,7 +149,7 @@ class TestMetrics:
         found = measured(*self.turns(make_turn, "a"), baseline=self.turns(make_turn))
         assert found["divergent_turns"].value == 1
         assert found["divergence_excess"].value is None
-        assert "ran once only" in str(found["divergence_excess"].reason)
+        assert "no other run of the baseline" in str(found["divergence_excess"].reason)
 
     def test_turns_after_a_divergence_are_no_divergences(self, make_turn: Build, measured: Measure) -> None:
         baseline = make_turn(turn_index=1, output_ids=[1], prompt_hash="a")

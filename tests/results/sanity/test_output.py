@@ -95,10 +95,10 @@ def test_an_engine_that_does_not_repeat_itself_is_named(said: Said) -> None:
 
 def test_answers_that_were_not_compared_prove_nothing(said: Said) -> None:
     nothing = MetricValue(value=None, n=0, unit="count", reason="no output was recorded")
-    assert said(None) == [("warning", "The answers were not compared with the baseline's.")]
-    assert said(None, status="partial") == [
-        ("warning", "The answers were not compared with the baseline's: that is done once all turns are there.")
-    ]
+    (unjudged,) = said(None)
+    assert unjudged[0] == "warning"
+    assert unjudged[1].startswith("So far 0 of ")
+    assert unjudged[1].endswith("at the end of a run: resume it.")
     assert said([], metrics={"divergent_turns": nothing}) == [
         ("warning", "The answers were not compared with the baseline's: no output was recorded.")
     ]
