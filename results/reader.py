@@ -128,8 +128,8 @@ def _regular(path: Path) -> None:
 
 
 def _read_file(path: Path) -> bytes | None:
-    _regular(path)
     try:
+        _regular(path)
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -143,8 +143,8 @@ def read_lines(path: Path, model: type[AnyRecord]) -> Iterator[tuple[AnyRecord, 
     Lines end at byte 10 alone. A last line without it is kept if it is complete JSON and otherwise left out as torn.
     """
     end = 0
-    _regular(path)
     try:
+        _regular(path)
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
                 if not raw.endswith(b"\n") and not _is_json(raw):

@@ -94,8 +94,7 @@ def _draft_model_problem(drafter: DraftModelSpec) -> str | None:
     if layers is None or not drafter.drop_layers:
         return None
     beyond = [index for index in drafter.drop_layers if index >= layers]
-    if beyond:
-        return f"drop_layers of {drafter.model!r}: there is no layer {beyond[0]}; it has layers 0 to {layers - 1}"
-    return (
-        None if len(set(drafter.drop_layers)) < layers else f"drop_layers of {drafter.model!r}: no layer would be left"
-    )
+    if not beyond and len(set(drafter.drop_layers)) < layers:
+        return None
+    what = f"there is no layer {min(beyond)}" if beyond else "no layer would be left"
+    return f"drop_layers of {drafter.model!r}: {what}; the model has layers 0 to {layers - 1}"

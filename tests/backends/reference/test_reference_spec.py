@@ -118,7 +118,7 @@ def test_a_drafter_round_trips_through_its_arm() -> None:
 
 @pytest.mark.parametrize(
     ("dropped", "said"),
-    [([0], None), ([2], "there is no layer 2; it has layers 0 to 1"), ([0, 1], "no layer would be left")],
+    [([0], None), ([2], "there is no layer 2; the model has layers 0 to 1"), ([0, 1], "no layer would be left")],
 )
 def test_layers_that_cannot_be_dropped_are_found_before_anything_is_loaded(
     tmp_path: Path, dropped: list[int], said: str | None
