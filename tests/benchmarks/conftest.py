@@ -23,6 +23,8 @@ def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    terminalreporter.section("measured")
-    for line in config.stash[_LINES]:
+    lines = config.stash[_LINES]
+    if lines:
+        terminalreporter.section("measured")
+    for line in lines:
         terminalreporter.write_line(line)
