@@ -15,10 +15,13 @@ import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError
 from draftmark.results.records import ModelIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _IDENTITY_SUFFIXES = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".txt", ".model", ".tiktoken"}
@@ -268,6 +271,15 @@ def _safetensors_parameters(files: list[Path]) -> int | None:
 def layer_count(model: LocalModel) -> int | None:
     """Return the decoder layers that a local model's config.json declares; null where it cannot be told cheaply."""
     return None if model.folder is None else _config_number(model.folder / "config.json", "num_hidden_layers")
+
+
+def dropped_layers_problem(name: str, dropped: Sequence[int], layers: int) -> str | None:
+    """Say why these layers cannot be left out of a model of so many; null if they can."""
+    wrong = sorted(index for index in set(dropped) if not 0 <= index < layers)
+    if not wrong and len(set(dropped)) < layers:
+        return None
+    what = f"there is no layer {wrong[0]}" if wrong else "no layer would be left"
+    return f"drop_layers of {name!r}: {what}; the model has layers 0 to {layers - 1}"
 
 
 def _config_number(config: Path, name: str) -> int | None:

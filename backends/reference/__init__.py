@@ -85,16 +85,10 @@ def drafter_spec(arm: Arm) -> DrafterSpec:
 
 
 def _draft_model_problem(drafter: DraftModelSpec) -> str | None:
-    from draftmark.backends.models import layer_count, locate
+    from draftmark.backends.models import dropped_layers_problem, layer_count, locate
 
     try:
         layers = layer_count(locate(drafter.model))
     except BackendError as fault:
         return str(fault)
-    if layers is None or not drafter.drop_layers:
-        return None
-    beyond = [index for index in drafter.drop_layers if index >= layers]
-    if not beyond and len(set(drafter.drop_layers)) < layers:
-        return None
-    what = f"there is no layer {min(beyond)}" if beyond else "no layer would be left"
-    return f"drop_layers of {drafter.model!r}: {what}; the model has layers 0 to {layers - 1}"
+    return None if layers is None else dropped_layers_problem(drafter.model, drafter.drop_layers, layers)

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from draftmark.backends.base import BackendError
-from draftmark.backends.models import locate
+from draftmark.backends.models import dropped_layers_problem, locate
 from draftmark.backends.reference import attention
 from draftmark.backends.reference.cache import RollbackCache, cache_layers
 
@@ -148,11 +148,10 @@ def without_layers(model: LanguageModel, dropped: Sequence[int]) -> LanguageMode
     Raises:
         BackendError: an index is not that of a layer, or no layer would be left.
     """
-    wrong = sorted(index for index in set(dropped) if not 0 <= index < model.layers)
+    problem = dropped_layers_problem(model.name, dropped, model.layers)
+    if problem is not None:
+        raise BackendError(problem)
     kept = [index for index in range(model.layers) if index not in set(dropped)]
-    if wrong or not kept:
-        what = f"there is no layer {wrong[0]}" if wrong else "no layer would be left"
-        raise BackendError(f"drop_layers of {model.name!r}: {what}; the model has layers 0 to {model.layers - 1}")
     shared = [*model.module.parameters(), *model.module.buffers()]
     module: Any = copy.deepcopy(model.module, {id(tensor): tensor for tensor in shared})
     stack = next(

@@ -172,6 +172,10 @@ class Evidence:
         """Return the reason that a cell without successful turns gives for everything."""
         return "no turn was measured" if len(self.cell) == 0 else "no turn succeeded"
 
+    def known_of(self, known: int) -> tuple[str, ...]:
+        """Return the note that only so many of the successful turns have what a number needs; none if all do."""
+        return () if known == self.turns_ok else (f"{known} of {self.turns_ok} turns have it",)
+
     def compared(
         self,
         columns: Callable[[Round], Sequence[Floats]],

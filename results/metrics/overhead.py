@@ -33,15 +33,11 @@ def _untimed(evidence: Evidence, times: StepTimes) -> str | None:
     return "the engine did not time its steps, or not all their parts"
 
 
-def _some(evidence: Evidence, known: int) -> tuple[str, ...]:
-    return () if known == evidence.turns_ok else (f"{known} of {evidence.turns_ok} turns have it",)
-
-
 def _per_step(evidence: Evidence, times: StepTimes, seconds: Floats, *notes: str) -> Outcome:
     if reason := _untimed(evidence, times):
         return missing(reason)
     return evidence.pooled(
-        seconds, times.steps, source="timed", notes=(*_some(evidence, int(times.known.sum())), *notes)
+        seconds, times.steps, source="timed", notes=(*evidence.known_of(int(times.known.sum())), *notes)
     )
 
 
@@ -71,7 +67,7 @@ def step_time(evidence: Evidence) -> Outcome:
         np.where(known, evidence.decoding.seconds, 0.0),
         np.where(known, evidence.steps, 0.0),
         source="timed",
-        notes=_some(evidence, int(known.sum())),
+        notes=evidence.known_of(int(known.sum())),
         nothing=_NO_SPAN,
     )
 

@@ -27,10 +27,6 @@ SHARES = (50, 90, 99)
 ASSUMED = "first_chunk_assumed_1"
 
 
-def _notes(evidence: Evidence, used: int) -> tuple[str, ...]:
-    return () if used == evidence.turns_ok else (f"{used} of {evidence.turns_ok} turns have it",)
-
-
 def _mean(evidence: Evidence, valid: Mask, seconds: Floats, reason: str, *notes: str) -> Outcome:
     """Mean over turns of a time per turn."""
     if evidence.turns_ok == 0:
@@ -40,7 +36,7 @@ def _mean(evidence: Evidence, valid: Mask, seconds: Floats, reason: str, *notes:
         np.where(valid, seconds, 0.0),
         valid.astype(np.float64),
         source="timed",
-        notes=(*_notes(evidence, used), *notes),
+        notes=(*evidence.known_of(used), *notes),
         nothing=reason,
     )
 
@@ -222,7 +218,7 @@ def _percentiles(metric: Metric, observe: Callable[[Evidence], tuple[Mask, Float
             return missing(evidence.no_turns())
         valid, seconds = observe(evidence)
         notes = _assumed(evidence) if metric is tpot else ()
-        return share_of(share, seconds[valid], reason, None, *_notes(evidence, int(valid.sum())), *notes)
+        return share_of(share, seconds[valid], reason, None, *evidence.known_of(int(valid.sum())), *notes)
 
     return tuple(percentile_of(metric, share, partial(compute, share)) for share in SHARES)
 
