@@ -194,7 +194,7 @@ def identity(model: LocalModel) -> ModelIdentity:
 def _identity(model: LocalModel) -> ModelIdentity:
     folder, revision = model.folder, None
     if folder is None:
-        folder = _hub_snapshot(model.name)
+        folder = hub_snapshot(model.name)
         revision = folder.name if folder else None
     if folder is None:
         return ModelIdentity(name=model.name)
@@ -214,7 +214,8 @@ def _identity(model: LocalModel) -> ModelIdentity:
     )
 
 
-def _hub_snapshot(name: str) -> Path | None:
+def hub_snapshot(name: str) -> Path | None:
+    """Return the folder in the hub's local cache that holds a model; null where it is not there. Asks no network."""
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:

@@ -48,11 +48,30 @@ class Check:
 
 
 @app.command()
-def doctor(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+def doctor(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    checkpoint: str | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="Look at a drafter's checkpoint instead: a folder, an alias or a hub name in the cache. "
+        "Exits with 0 when it is recognised, and fits where --target is given.",
+    ),
+    target: str | None = typer.Option(
+        None, metavar="NAME", help="With --checkpoint: the target that it shall draft for, as a plan names it."
+    ),
+) -> None:
     """Look at this machine: what can run here, what is missing, and how to get it.
 
     Exits with 0 when results and pages work, with 2 when not; engines and extras may be missing.
     """
+    if checkpoint is not None:
+        from draftmark.bench.cli.checkpoint import look_at
+
+        raise typer.Exit(look_at(checkpoint, target, as_json=as_json))
+    if target is not None:
+        raise typer.BadParameter(
+            "it says what a drafter shall fit; name the drafter's folder too", param_hint="--target"
+        )
     checks = examine()
     base, reference = ready(checks, "base"), ready(checks, "base", "reference")
     if as_json:
