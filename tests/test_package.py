@@ -21,6 +21,9 @@ HEAVY = ("torch", "transformers", "pandas", "scipy", "plotly", "numpy", "pyarrow
 
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:work|root|tmp/dev|home/[a-z]\w*)/")
 
+LARGE_ON_PURPOSE = {"tests/data/smollm2-135m-eagle3/model.safetensors"}
+"""Test data that cannot be made on the spot: a trained head. No wheel and no source distribution holds it."""
+
 
 def tracked_files() -> list[Path]:
     """Every file under version control that is text; skips outside a checkout."""
@@ -99,8 +102,8 @@ def test_no_tracked_file_knows_somebodys_machine() -> None:
 
 
 def test_no_tracked_file_is_larger_than_a_reader_of_the_source_expects() -> None:
-    large = [relative(path) for path in tracked_files() if path.stat().st_size > 2_000_000]
-    assert large == []
+    large = {relative(path) for path in tracked_files() if path.stat().st_size > 2_000_000}
+    assert large - LARGE_ON_PURPOSE == set()
 
 
 @pytest.mark.parametrize("name", ["LICENSE", "README.md", "pyproject.toml", "constraints.txt", "Makefile", ".ci/run"])
