@@ -54,13 +54,17 @@ def eagle(folder: Path, target: Path) -> Path:
 
 
 def eagle3(folder: Path, target: Path) -> Path:
-    """EAGLE-3: one decoder layer on three of the target's layers, with an output head of fewer tokens.
+    """EAGLE-3: one decoder layer on three of the target's four or more layers, with an output head of fewer tokens.
 
     It also has what `parallel_drafting` asks for, a mask token and the hidden states that stand in for it.
     """
     config = _head_config(target, architectures=["LlamaForCausalLMEagle3"], model_type="llama")
-    config |= {"draft_vocab_size": _draft_vocabulary(config), "ptd_token_id": MASK_TOKEN}
-    width = config["hidden_size"]
+    layers, width = _read(target)["num_hidden_layers"], config["hidden_size"]
+    config |= {
+        "draft_vocab_size": _draft_vocabulary(config),
+        "eagle_aux_hidden_state_layer_ids": [1, layers // 2, layers - 1],
+        "ptd_token_id": MASK_TOKEN,
+    }
     shapes = {
         "fc.weight": (width, 3 * width),
         "mask_hidden": (1, 3 * width),
@@ -73,23 +77,26 @@ def eagle3(folder: Path, target: Path) -> Path:
 
 
 def medusa(folder: Path, target: Path, heads: int = 3) -> Path:
-    """Medusa: one residual block per position, and one output head of fewer tokens that all of them share."""
+    """Medusa: one residual block per position, and one output head that all of them share.
+
+    The output head has the target's whole vocabulary: vLLM 0.32 refuses a checkpoint with a `token_map` as incomplete.
+    vLLM makes as many blocks as the draft is long and does not notice where the checkpoint has fewer.
+    """
     its = _read(target)
-    width, drafted = its["hidden_size"], _draft_vocabulary(its)
+    width = its["hidden_size"]
     config = {
         "architectures": ["MedusaModel"],
         "model_type": "medusa",
         "hidden_size": width,
         "vocab_size": its["vocab_size"],
-        "truncated_vocab_size": drafted,
         "original_lm_head": True,
         "num_heads": heads,
         "num_hidden_layers": 1,
         "max_position_embeddings": its["max_position_embeddings"],
     }
     shapes: Shapes = {f"blocks.{head}.layers.0.weight": (width, width) for head in range(heads)}
-    shapes["lm_head.weight"] = (drafted, width)
-    return _write(folder, config, _random(shapes) | {"token_map": _drafted_ids(config, drafted)})
+    shapes["lm_head.weight"] = (its["vocab_size"], width)
+    return _write(folder, config, _random(shapes))
 
 
 def dflash(folder: Path, target: Path) -> Path:
@@ -266,17 +273,13 @@ def _draft_vocabulary(config: Config) -> int:
     return min(DRAFT_VOCABULARY, config["vocab_size"] // 2)
 
 
-def _drafted_ids(config: Config, drafted: int) -> torch.Tensor:
-    """Return the target's token for each of so many a head can draft, spread evenly over the vocabulary."""
-    return torch.arange(drafted) * (config["vocab_size"] // drafted)
-
-
 def _vocabulary_map(config: Config) -> Tensors:
     """Return `d2t`, what a drafted token's number lacks of the target's, and `t2d`, which of those can be drafted."""
-    ids = _drafted_ids(config, config["draft_vocab_size"])
+    drafted = torch.arange(config["draft_vocab_size"])
+    ids = drafted * (config["vocab_size"] // len(drafted))  # spread over the whole vocabulary
     known = torch.zeros(config["vocab_size"], dtype=torch.bool)
     known[ids] = True
-    return {"d2t": ids - torch.arange(len(ids)), "t2d": known}
+    return {"d2t": ids - drafted, "t2d": known}
 
 
 def _random(shapes: Shapes) -> Tensors:
