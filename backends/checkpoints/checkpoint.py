@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class DraftCheckpoint:
     architecture: str | None
     written_by: str | None
     """The library that exported it, with its version where it says so."""
-    weights: Weights
+    weights: Weights = field(repr=False)
     quantisation: Quantisation | None
     dtype: str | None
     """Of the weights that are not quantised."""
@@ -101,10 +101,21 @@ def target_line(model: str) -> str:
 
 
 def _yaml(value: str | int) -> str:
-    """Quote a text as JSON does, which YAML reads, unless it needs no quotes."""
+    """Quote a text as JSON does, which YAML reads, unless it needs no quotes; what cannot be seen is spelt out."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
     plain = _PLAIN.fullmatch(value) or (re.fullmatch("[a-z][a-z0-9-]+", value) and value not in _NO_TEXTS)
-    return value if plain else json.dumps(value, ensure_ascii=False)
+    if plain:
+        return value
+    return "".join(map(_visible, json.dumps(value, ensure_ascii=False)))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

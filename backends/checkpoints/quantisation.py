@@ -46,8 +46,9 @@ class Quantisation:
         if self.kv_cache:
             parts.append(f"KV cache {self.kv_cache}")
         if self.kept:
-            parts.append(f"{self.kept} entries left unquantised")
-        return f"{', '.join(parts)} ({self.method})"
+            parts.append(f"{self.kept} exception{'' if self.kept == 1 else 's'}")
+        told = ", ".join(parts)
+        return told if told.lower().startswith(self.method) else f"{told} ({self.method})"
 
 
 def quantisation(config: Settings, legacy: Mapping[str, Any] | None, where: str) -> Quantisation | None:
@@ -59,11 +60,11 @@ def quantisation(config: Settings, legacy: Mapping[str, Any] | None, where: str)
         BackendError: a number in it is none.
     """
     found = config.section("quantization_config")
-    if not found.levels:
+    if not any(found.levels):
         found = config.section("compression_config")
-    if not found.levels and legacy is not None:
+    if not any(found.levels) and legacy is not None:
         found = Settings(where, (legacy,))
-    if not found.levels:
+    if not any(found.levels):
         return None
     method = (found.text("quant_method") or _producer(found) or "unnamed").lower().replace("_tensors", "-tensors")
     if method.startswith("modelopt") or found.has("quantization") or found.has("quant_algo"):
