@@ -120,7 +120,7 @@ def _by_model_type(model_type: str, config: Settings) -> Kind | None:
 def _by_section(config: Settings) -> Kind | None:
     if config.has("dflash_config"):
         return "dspark" if _has_markov_head(config) else "dflash"
-    if config.has("eagle_config"):
+    if config.has("eagle_config", "draft_vocab_size"):
         return "eagle3"
     return "medusa" if config.has("medusa_num_heads") else None
 
@@ -147,9 +147,10 @@ def _by_name(name: str, config: Settings, weights: Weights) -> Kind | None:
 def _is_language_model(architecture: str | None, config: Settings) -> bool:
     if config.yes("is_encoder_decoder"):
         return False
-    if architecture is not None:
-        return _LANGUAGE_MODEL.search(architecture) is not None
-    return config.has("vocab_size") and config.has("num_hidden_layers", "n_layer", "num_layers")
+    if architecture is not None and _LANGUAGE_MODEL.search(architecture):
+        return True
+    unnamed = architecture is None or len(config.levels) > 1  # a wrapper, whatever it is called
+    return unnamed and config.has("vocab_size") and config.has("num_hidden_layers", "n_layer", "num_layers")
 
 
 def drafts_in_one_pass(kind: Kind, config: Settings, weights: Weights) -> bool:

@@ -88,7 +88,7 @@ def _modelopt(found: Settings, method: str) -> Quantisation:
     return Quantisation(
         name=name,
         method="modelopt" if method == "unnamed" else method,
-        group=facts.whole("group_size") or _group_weights(facts).whole("group_size"),
+        group=_size(facts, "group_size") or _size(_group_weights(facts), "group_size"),
         kv_cache=facts.text("kv_cache_quant_algo", "kv_cache_scheme") or _number(facts.section("kv_cache_scheme")),
         kept=_count(facts, "exclude_modules", "ignore"),
     )
@@ -106,14 +106,14 @@ def _mixed(facts: Settings) -> list[str]:
 def _compressed(found: Settings, method: str) -> Quantisation:
     weights = _group_weights(found)
     form = found.text("format") or ""
-    group = weights.whole("group_size", least=-1)
+    group = _size(weights, "group_size")
     name = _number(weights) or form or method
     if name == "FP4":
         name = "MXFP4" if "mxfp4" in form or group == 32 else "NVFP4"
     return Quantisation(
         name=name,
         method=method,
-        group=group if group is not None and group > 0 else None,
+        group=group,
         block=_shape(weights, "block_structure"),
         kv_cache=_number(found.section("kv_cache_scheme")),
         kept=_count(found, "ignore"),
@@ -133,11 +133,10 @@ def _by_method(found: Settings, method: str) -> Quantisation:
     bits = found.whole("bits", "w_bit", most=_MOST_BITS)
     if method == "bitsandbytes":
         bits = 4 if found.yes("load_in_4bit") or found.yes("_load_in_4bit") else 8
-    group = found.whole("group_size", "q_group_size", least=-1)
     return Quantisation(
         name=f"{name}, {bits} bits" if bits else name,
         method=method,
-        group=group if group is not None and group > 0 else None,
+        group=_size(found, "group_size", "q_group_size"),
         block=_shape(found, "weight_block_size"),
         kept=_count(found, "modules_to_not_convert", "ignored_layers"),
     )
@@ -149,6 +148,12 @@ def _number(scheme: Settings) -> str | None:
     if bits is None:
         return None
     return f"{'FP' if scheme.text('type') == 'float' else 'INT'}{bits}"
+
+
+def _size(facts: Settings, *names: str) -> int | None:
+    """Return the size of groups; null where there are none, which some write as 0 or -1."""
+    size = facts.whole(*names, least=-1)
+    return size if size is not None and size > 0 else None
 
 
 def _shape(facts: Settings, name: str) -> tuple[int, ...] | None:

@@ -213,8 +213,8 @@ class _Reading:
         return self.config.whole(*names, most=LONGEST_DRAFT) or len(counted) or None
 
     def _mask_token(self) -> int | None:
-        inside = self.config.section("dflash_config")
-        return inside.whole("mask_token_id", least=0) or self.config.whole(*MASK_TOKENS, least=0)
+        inside = self.config.section("dflash_config").whole("mask_token_id", least=0)
+        return inside if inside is not None else self.config.whole(*MASK_TOKENS, least=0)
 
     def _made_for(self) -> str | None:
         verifier = self.config.section("speculators_config").section("verifier")

@@ -178,6 +178,10 @@ def test_a_block_drafter_needs_its_layers_and_its_mask_token(judged: Callable[..
     ]
 
 
+def test_token_0_is_a_mask_token_too(judged: Callable[..., list[str]]) -> None:
+    assert judged(DFLASH | {"dflash_config": {"mask_token_id": 0, "target_layer_ids": [0, 9]}}, TARGET) == []
+
+
 def test_a_mask_token_outside_the_vocabulary(judged: Callable[..., list[str]]) -> None:
     head = DFLASH | {"dflash_config": {"mask_token_id": 500, "target_layer_ids": [1]}}
     assert judged(head) == ["its mask token is number 500, and its vocabulary ends at 499"]

@@ -77,6 +77,7 @@ def test_a_head_that_bears_its_targets_architecture_is_known_by_its_tensors(
 def test_a_configuration_without_names_is_known_by_its_sections(read: Callable[..., DraftCheckpoint]) -> None:
     assert read(SIZES | {"dflash_config": {"mask_token_id": 1}}, name="a").kind == "dflash"
     assert read(SIZES | {"eagle_config": {"use_aux_hidden_state": True}}, name="b").kind == "eagle3"
+    assert read(TARGET | {"draft_vocab_size": 100}, name="d").kind == "eagle3"
     assert read({"medusa_num_heads": 3, "medusa_num_layers": 1}, name="c").kind == "medusa"
 
 
@@ -131,6 +132,11 @@ def test_anything_else_is_refused_with_what_it_is(
 ) -> None:
     with pytest.raises(BackendError, match=said):
         read(config)
+
+
+def test_a_language_model_within_a_model_of_another_name_is_one(read: Callable[..., DraftCheckpoint]) -> None:
+    found = read({"architectures": ["NemotronH_Nano_VL_V2"], "llm_config": SIZES, "vision_config": {"hidden_size": 9}})
+    assert (found.kind, found.hidden_size) == ("language-model", 64)
 
 
 def test_a_language_model_that_brings_mtp_layers_can_draft_for_itself(read: Callable[..., DraftCheckpoint]) -> None:

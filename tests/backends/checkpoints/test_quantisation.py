@@ -72,6 +72,7 @@ def group(**weights: Any) -> dict[str, Any]:
         ({"quant_method": "gptq", "bits": 8, "group_size": -1}, "GPTQ, 8 bits"),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "bitsandbytes, 4 bits"),
         ({"quant_method": "mxfp4", "modules_to_not_convert": ["a", "b"]}, "MXFP4, 2 exceptions"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8", "group_size": 0}, "FP8 (modelopt)"),
         ({"quant_method": "quark"}, "quark"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`draftmark doctor --checkpoint`: what a folder of model files is, whether it fits a target, and its line in a plan."""
+"""`draftmark doctor --checkpoint`: what a folder of model files is, whether it fits a target, its line in a plan."""
 
 from __future__ import annotations
 
