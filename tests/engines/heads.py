@@ -80,7 +80,7 @@ def medusa(folder: Path, target: Path, heads: int = 3) -> Path:
     """Medusa: one residual block per position, and one output head that all of them share.
 
     The output head has the target's whole vocabulary: vLLM 0.32 refuses a checkpoint with a `token_map` as incomplete.
-    vLLM makes as many blocks as the draft is long and does not notice where the checkpoint has fewer.
+    Drafts may be as long as there are blocks.
     """
     its = _read(target)
     width = its["hidden_size"]
