@@ -7,7 +7,7 @@ its own folder; a caller never asks which backend it is, only what it can do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -38,6 +38,13 @@ class TurnFailed(BackendError):
         self.kind = kind
 
 
+class EngineLost(BackendError):
+    """The engine itself is gone: it crashed, was killed, or hangs. The text ends with its last words.
+
+    The turns in flight were not answered and say nothing of speculation; they are asked again when the run resumes.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
     """One model call.
@@ -57,12 +64,14 @@ class TieEvidence:
 
     `top_two` are the target's two likeliest tokens after the prefix, `margin` the difference of the logits of the two
     tokens in question in a one-token forward pass, `numeric_difference` the largest difference of any logit between
-    one-token and (D+1)-token passes on that prefix.
+    one-token and (D+1)-token passes on that prefix. An engine that cannot be made to run just these passes says in
+    `passes` which ones it compared.
     """
 
     top_two: tuple[int, int]
     margin: float
     numeric_difference: float
+    passes: str | None = None
 
 
 class Backend(Protocol):
@@ -82,7 +91,18 @@ class Backend(Protocol):
         ...
 
     async def generate(self, arm: Arm, request: TurnRequest) -> Observation:
-        """Answer one turn; stamps are `time.perf_counter()` seconds (the runner shifts them to the session's zero)."""
+        """Answer one turn; stamps are `time.perf_counter()` seconds (the runner shifts them to the session's zero).
+
+        Called for several turns at once where the backend's spec allows more than one in flight. Raises `TurnFailed`
+        for the fault of this turn, `EngineLost` where there is no engine any more.
+        """
+        ...
+
+    def counters(self) -> dict[str, float] | None:
+        """Return the engine's own counters since it started, by the engine's names; null where it has none.
+
+        Called before and after each cell, with nothing in flight.
+        """
         ...
 
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
@@ -104,6 +124,12 @@ class BackendSpec(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    one_engine_per_arm: ClassVar[bool] = False
+    """Each arm is an engine of its own, since speculation is a setting of the whole engine. Else one process holds all
+    arms, and they take turns prompt by prompt."""
+    most_concurrency: ClassVar[int] = 1
+    """Most turns that may be in flight at once."""
 
     kind: str
 

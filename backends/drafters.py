@@ -5,11 +5,12 @@ Each backend translates an arm into its own terms, or says why it cannot.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
-from draftmark.results.records import Arm
+from draftmark.results.records import Arm, Record
 
 
 def as_list(value: object) -> object:
@@ -51,11 +52,51 @@ class NoneSpec(DrafterSpec):
     kind: Literal["none"] = "none"
 
 
+class BatchRange(Record):
+    """One entry of a schedule: the D of steps that so many requests share."""
+
+    first: PositiveInt
+    """Smallest batch."""
+    last: PositiveInt
+    """Largest batch."""
+    draft_length: Annotated[int, Field(ge=0, le=LONGEST_DRAFT)]
+
+
 class _Drafting(DrafterSpec):
     draft_length: DraftLengths
+    draft_length_by_batch: list[BatchRange] | None = None
+    """A schedule of D by batch size, for engines that have one; D itself is then the most it may reach."""
 
     def draft_lengths(self) -> list[int]:
         return list(self.draft_length)
+
+    def arms(self) -> list[Arm]:
+        return [_without_schedule(arm) for arm in super().arms()]
+
+    @model_validator(mode="after")
+    def _scheduled(self) -> _Drafting:
+        end = 0
+        for entry in self.draft_length_by_batch or ():
+            if entry.first != end + 1 or entry.last < entry.first:
+                raise ValueError(
+                    f"draft_length_by_batch: the range {entry.first} to {entry.last} does not go on from {end}; "
+                    "list ranges without gaps from batch size 1 on"
+                )
+            if entry.draft_length > min(self.draft_length):
+                raise ValueError(
+                    f"draft_length_by_batch asks for {entry.draft_length} tokens, above draft_length "
+                    f"{min(self.draft_length)}; raise draft_length to the longest"
+                )
+            end = entry.last
+        return self
+
+
+def _without_schedule(arm: Arm) -> Arm:
+    """Leave the option out where there is no schedule, so that an arm shows only what it uses."""
+    if arm.options.get("draft_length_by_batch", ...) is not None:
+        return arm
+    rest = {name: value for name, value in arm.options.items() if name != "draft_length_by_batch"}
+    return arm.model_copy(update={"options": rest})
 
 
 class NgramSpec(_Drafting):
@@ -66,6 +107,8 @@ class NgramSpec(_Drafting):
     """Shortest suffix looked up, tokens."""
     max_match: PositiveInt = 3
     """Longest suffix looked up, tokens; tried first."""
+    on: Literal["cpu", "gpu"] = "cpu"
+    """Where the engine looks it up; `gpu` is vLLM's own variant."""
 
     @model_validator(mode="after")
     def _ordered(self) -> NgramSpec:
@@ -96,3 +139,91 @@ class DraftModelSpec(_Drafting):
     """As `target`: an alias, a hub name, a folder or a GGUF file."""
     drop_layers: list[NonNegativeInt] = Field(default_factory=list)
     """Decoder layers of that model to leave out, by index."""
+    parallel: bool = False
+    """Propose all D tokens in one pass, with a model that was trained for it."""
+
+
+class _LearnedSpec(_Drafting):
+    model: str
+    """The head's checkpoint: a folder or a hub name."""
+
+
+class EagleSpec(_LearnedSpec):
+    """EAGLE (1 and 2, as a chain): a head of one layer on the target's last hidden states."""
+
+    kind: Literal["eagle"] = "eagle"
+
+
+class Eagle3Spec(_LearnedSpec):
+    """EAGLE-3: a head of one layer on hidden states of three of the target's layers."""
+
+    kind: Literal["eagle3"] = "eagle3"
+    parallel: bool = False
+    """Propose all D tokens in one pass, with a head that was trained for it."""
+
+
+class MedusaSpec(_LearnedSpec):
+    """Medusa: one small head per position, all run at once."""
+
+    kind: Literal["medusa"] = "medusa"
+
+
+class DflashSpec(_LearnedSpec):
+    """DFlash: a small model that fills a block of D tokens at once."""
+
+    kind: Literal["dflash"] = "dflash"
+
+
+class DsparkSpec(_Drafting):
+    """DSpark: a block drafter whose tokens condition on each other through a Markov head."""
+
+    kind: Literal["dspark"] = "dspark"
+    model: str | None = None
+    """The drafter's checkpoint; null where the target's own holds it."""
+
+
+class MtpSpec(_Drafting):
+    """Multi-token prediction: layers that the target's checkpoint brings along."""
+
+    kind: Literal["mtp"] = "mtp"
+    model: str | None = None
+    """A checkpoint of its own; null for the target's."""
+
+
+class CustomSpec(_Drafting):
+    """A proposer of one's own, as a class that the engine imports."""
+
+    kind: Literal["custom"] = "custom"
+    class_path: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    """Dotted path of the class, importable where the engine runs."""
+
+
+class SyntheticSpec(_Drafting):
+    """Fixed acceptance: drafts are made at their true cost and accepted at a rate that the plan sets.
+
+    The texts are nonsense; what it measures is the engine's speed at an acceptance, apart from any drafter's quality.
+    """
+
+    kind: Literal["synthetic"] = "synthetic"
+    over: dict[str, Any]
+    """The drafter whose cost is paid: an entry of `drafters:` without `draft_length`."""
+    acceptance_length: Annotated[float, Field(ge=1)] | None = None
+    """Mean tokens per step, 1 to D + 1."""
+    acceptance_rates: list[Annotated[float, Field(ge=0, le=1)]] | None = None
+    """For each position, the share of drafts accepted up to it: D numbers that do not rise."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> SyntheticSpec:
+        rates, length = self.acceptance_rates, self.acceptance_length
+        if (rates is None) == (length is None):
+            raise ValueError("give either acceptance_length or acceptance_rates")
+        for draft_length in self.draft_length:
+            if length is not None and length > draft_length + 1:
+                raise ValueError(f"acceptance_length {length:g} is above D + 1 = {draft_length + 1}")
+            if rates is not None and len(rates) != draft_length:
+                raise ValueError(f"acceptance_rates has {len(rates)} numbers for a draft_length of {draft_length}")
+        if rates is not None and any(later > earlier for earlier, later in pairwise(rates)):
+            raise ValueError("acceptance_rates must not rise: a draft is accepted up to a position or less far")
+        if not isinstance(self.over.get("kind"), str) or self.over["kind"] in {"none", "synthetic"}:
+            raise ValueError("over must be the entry of a drafter, such as {kind: draft-model, model: NAME}")
+        return self

@@ -15,7 +15,10 @@ BACKENDS: KindTable[BackendSpec] = KindTable(
     group="draftmark.backends",
     base=BackendSpec,
     error=BackendError,
-    builtin={"reference": "draftmark.backends.reference:ReferenceSpec"},
+    builtin={
+        "reference": "draftmark.backends.reference:ReferenceSpec",
+        "vllm": "draftmark.backends.vllm:VllmSpec",
+    },
 )
 
 DRAFTERS: KindTable[DrafterSpec] = KindTable(
@@ -28,5 +31,13 @@ DRAFTERS: KindTable[DrafterSpec] = KindTable(
         "ngram": "draftmark.backends.drafters:NgramSpec",
         "suffix": "draftmark.backends.drafters:SuffixSpec",
         "draft-model": "draftmark.backends.drafters:DraftModelSpec",
+        "eagle": "draftmark.backends.drafters:EagleSpec",
+        "eagle3": "draftmark.backends.drafters:Eagle3Spec",
+        "mtp": "draftmark.backends.drafters:MtpSpec",
+        "dflash": "draftmark.backends.drafters:DflashSpec",
+        "dspark": "draftmark.backends.drafters:DsparkSpec",
+        "medusa": "draftmark.backends.drafters:MedusaSpec",
+        "custom": "draftmark.backends.drafters:CustomSpec",
+        "synthetic": "draftmark.backends.drafters:SyntheticSpec",
     },
 )

@@ -153,6 +153,8 @@ class CellRecord(Record):
     """The arm's effective settings as read back from the engine (flat names to plain JSON values)."""
     left_out: str | None = None
     """Why this optional arm was not run here; null for cells that run."""
+    lost: str | None = None
+    """How its engine was lost before the cell was finished, in the engine's last words; null once it is finished."""
 
 
 class Session(Record):
@@ -229,6 +231,17 @@ class StepColumns(Record):
     """Time of the whole step."""
     batch: list[PositiveInt] | None = None
     """Requests that shared the step; null means one."""
+    prefill_tokens: list[NonNegativeInt] | None = None
+    """Prompt tokens, of any request, that were read in the same step; null means none."""
+
+
+class ReportedCounts(Record):
+    """What the engine's own statistics say of one call's drafting, kept to be held against its steps."""
+
+    drafting_steps: NonNegativeInt
+    """Steps with a draft; engines count no others."""
+    drafted: NonNegativeInt
+    accepted: NonNegativeInt
 
 
 class TurnFailure(Record):
@@ -271,6 +284,10 @@ class Observation(Record):
     draft_prefill_s: Seconds | None = None
     """Time of the drafter's own prefill."""
     steps: StepColumns | None = None
+    steps_inferred: bool = False
+    """The engine told of steps with a draft alone: how many others there were is inferred from the tokens, where they
+    lie is unknown, and they are too few by what the end of the answer cut off, so that AL is an upper bound."""
+    reported: ReportedCounts | None = None
     details: dict[str, Any] = Field(default_factory=dict)
     """Engine-specific facts worth keeping (plain JSON values), under the engine's own names."""
 
@@ -286,6 +303,7 @@ class TurnRecord(Observation):
     question_id: Identifier
     turn_index: NonNegativeInt = 0
     repeat: NonNegativeInt = 0
+    """Which of the planned times this turn is asked, counted over all launches."""
     launch: NonNegativeInt = 0
     """Which start of the engine answered, counted over the whole run."""
     session: NonNegativeInt = 0

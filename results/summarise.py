@@ -221,7 +221,8 @@ def _status(
     done = ok + failed
     ending = f", {failed} failed" if failed else ""
     if done < expected:
-        return "partial", f"partial {done}/{expected}{ending}"
+        lost = "" if cell.lost is None else f"; {cell.lost}"
+        return "partial", f"partial {done}/{expected}{ending}{lost}"
     return "complete", f"{done} of {expected} turns{ending}"
 
 

@@ -25,7 +25,7 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/plan.md"])
 def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: str) -> None:
-    from draftmark.bench.plan import load_plan
+    from draftmark.bench.plans.plan import load_plan
 
     plans = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert plans
@@ -37,7 +37,7 @@ def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: s
 
 def test_every_key_of_a_plan_is_documented() -> None:
     from draftmark.backends.registry import BACKENDS, DRAFTERS
-    from draftmark.bench.plan import LoadPlan, Plan
+    from draftmark.bench.plans.plan import LoadPlan, Plan
     from draftmark.results.records import Sampling
     from draftmark.suites.registry import SUITES
 
@@ -52,8 +52,8 @@ def test_every_key_of_a_plan_is_documented() -> None:
 def test_every_verb_exit_code_and_variable_is_documented() -> None:
     from draftmark.backends.base import BackendError
     from draftmark.bench.cli.app import EXIT_INTERNAL, EXIT_INTERRUPTED, VERBS
-    from draftmark.bench.runner import EXIT_FAILED_TURNS
-    from draftmark.bench.variables import VARIABLES
+    from draftmark.bench.plans.variables import VARIABLES
+    from draftmark.bench.running.runner import EXIT_FAILED_TURNS
     from draftmark.results.errors import StoreWriteError
 
     rows = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"), re.MULTILINE)

@@ -47,6 +47,8 @@ class ReferenceSpec(BackendSpec):
             drafter = drafter_spec(arm)
         except BackendError as fault:
             return str(fault)
+        if (option := _foreign_option(drafter)) is not None:
+            return option
         if drafter.kind == "suffix" and importlib.util.find_spec("arctic_inference") is None:
             return (
                 "the suffix drafter needs arctic-inference, which is built from source with a C++ compiler; "
@@ -82,6 +84,17 @@ def drafter_spec(arm: Arm) -> DrafterSpec:
     except ValidationError as fault:
         told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
         raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
+
+
+def _foreign_option(drafter: DrafterSpec) -> str | None:
+    """Say which option of a drafter is for other engines; null if none is set."""
+    if isinstance(drafter, NgramSpec) and drafter.on != "cpu":
+        return f"the reference engine looks n-grams up on the cpu alone, not on: {drafter.on}"
+    if isinstance(drafter, DraftModelSpec) and drafter.parallel:
+        return "the reference engine runs draft models token by token, not in parallel; leave parallel out"
+    if getattr(drafter, "draft_length_by_batch", None) is not None:
+        return "the reference engine answers one request at a time, so a schedule by batch size means nothing to it"
+    return None
 
 
 def _draft_model_problem(drafter: DraftModelSpec) -> str | None:

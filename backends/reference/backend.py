@@ -127,6 +127,10 @@ class ReferenceBackend:
         except (RuntimeError, ValueError, IndexError, MemoryError) as fault:  # torch's, memory running out among them
             raise TurnFailed(f"the reference engine failed on this turn: {fault}", kind="engine-error") from fault
 
+    def counters(self) -> dict[str, float] | None:
+        """Return null: this engine tells everything turn by turn."""
+        return None
+
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
         """Measure how close two tokens are after a prefix, with passes of one and of D + 1 tokens."""
         target, _ = self._ready(arm)

@@ -18,8 +18,8 @@ import typer.core
 import typer.main
 
 from draftmark.bench.harmless import harmless
-from draftmark.bench.interruption import EXIT_INTERRUPTED
-from draftmark.bench.variables import TRACEBACK, unknown_variables
+from draftmark.bench.plans.variables import TRACEBACK, unknown_variables
+from draftmark.bench.running.interruption import EXIT_INTERRUPTED
 from draftmark.results.errors import DraftmarkError
 
 if TYPE_CHECKING:

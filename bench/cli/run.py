@@ -16,8 +16,8 @@ from draftmark.bench.cli.app import complain
 from draftmark.bench.cli.display import emit, emit_rich
 
 if TYPE_CHECKING:
-    from draftmark.bench.progress import Reporter
-    from draftmark.bench.runner import Outcome
+    from draftmark.bench.running.progress import Reporter
+    from draftmark.bench.running.runner import Outcome
 
 app = typer.Typer(add_completion=False)
 
@@ -35,9 +35,9 @@ def run(
     folder cannot be written, and 130 when interrupted; Ctrl-C lets the turn in flight finish and keeps everything.
     """
     from draftmark.bench.environment import environment
-    from draftmark.bench.interruption import Interruption
-    from draftmark.bench.prepared import prepare
-    from draftmark.bench.runner import run_plan
+    from draftmark.bench.plans.prepared import prepare
+    from draftmark.bench.running.interruption import Interruption
+    from draftmark.bench.running.runner import run_plan
     from draftmark.results.store import new_run_folder
 
     prepared = prepare(plan)
@@ -77,7 +77,7 @@ def _show(outcome: Outcome) -> None:
 
 
 def _reporter(stack: ExitStack, *, quiet: bool) -> Reporter:
-    from draftmark.bench.progress import Bar, Lines, Silent
+    from draftmark.bench.running.progress import Bar, Lines, Silent
 
     if quiet:
         return Silent()

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from draftmark.bench.cli.display import harmless
-from draftmark.bench.forecast import in_words
+from draftmark.bench.running.forecast import in_words
 from draftmark.results.excess import excess
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:
-    from draftmark.bench.prepared import Prepared
+    from draftmark.bench.plans.prepared import Prepared
 
 app = typer.Typer(add_completion=False)
 
@@ -25,7 +25,7 @@ def validate(
     The plan file, its suites, the target's tokenizer and what each arm needs are looked at, in that order, and all that
     is wrong is named. Exits with 2 then.
     """
-    from draftmark.bench.prepared import prepare
+    from draftmark.bench.plans.prepared import prepare
 
     prepared = prepare(plan)
     _show_cells(prepared)
@@ -71,7 +71,7 @@ def _show_cells(prepared: Prepared) -> None:
 
 
 def _estimate(prepared: Prepared, like: Path) -> str:
-    from draftmark.bench.forecast import from_earlier, in_words
+    from draftmark.bench.running.forecast import from_earlier, in_words
     from draftmark.results.store import RunStore
 
     cells = [cell for group in prepared.groups for cell in group.running]

@@ -46,7 +46,10 @@ def check_failures(cell: CheckedCell) -> Iterator[Flag]:
         level: Level = "warning" if summary.turns_ok else "fault"
         text = f"{summary.turns_failed:,} of {counted(done, 'turn')} failed and count in no number; see the failures."
         yield cell.flag("failures", level, text)
-    if done < summary.turns_expected:
+    if done < summary.turns_expected and cell.record.lost is not None:
+        text = f"Not finished ({done:,} of {counted(summary.turns_expected, 'turn')}), since {cell.record.lost}"
+        yield cell.flag("failures", "fault" if not done else "warning", text)
+    elif done < summary.turns_expected:
         text = f"Not finished ({done:,} of {counted(summary.turns_expected, 'turn')}): resume the run to get the rest."
         yield cell.flag("failures", "warning", text)
     elif not summary.turns_failed:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.backends.registry import BACKENDS
-from draftmark.bench.cells import plan_arms
-from draftmark.bench.interruption import Interruption
-from draftmark.bench.plan import load_plan
+from draftmark.bench.plans.cells import plan_arms
+from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.running.interruption import Interruption
 from draftmark.results.records import Environment, ModelIdentity
 from draftmark.results.store import RunStore
 from draftmark.suites.prompt import Prompt, Suite
@@ -18,20 +18,22 @@ from draftmark.suites.prompt import Prompt, Suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draftmark.bench.materials import Materials
-    from draftmark.bench.runner import Outcome
+    from draftmark.bench.plans.materials import Materials
+    from draftmark.bench.running.runner import Outcome
     from draftmark.results.records import TurnRecord
     from draftmark.results.summary import CellSummary
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module of the fake engine, registered as the backend kind `fake`, its clock and requests fresh."""
+    """The module of the fake engine, registered as the kinds `fake` and `apart`, its clock and requests fresh."""
     monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.setitem(BACKENDS.builtin, "fake", "fake_engine:FakeSpec")
+    monkeypatch.setitem(BACKENDS.builtin, "apart", "fake_engine:ApartSpec")
     import fake_engine
 
     fake_engine.REQUESTS.clear()
+    fake_engine.STARTS.clear()
     fake_engine.CLOCK.now = 1000.0
     return fake_engine
 
@@ -71,7 +73,7 @@ def make_suite() -> Callable[..., Suite]:
 
 @pytest.fixture
 def make_materials(fake: Any) -> Callable[..., Materials]:
-    from draftmark.bench.materials import Materials
+    from draftmark.bench.plans.materials import Materials
 
     def make(*suites: Suite, weights: str = "a" * 64) -> Materials:
         def identify(name: str) -> ModelIdentity:
@@ -124,7 +126,7 @@ class Bench:
         materials: Materials = self._make_materials(*suites, weights=weights)
         stop = Interruption()
         self.watcher = Watcher(stop, stop_after)
-        from draftmark.bench.runner import run_plan
+        from draftmark.bench.running.runner import run_plan
 
         return run_plan(
             plan,

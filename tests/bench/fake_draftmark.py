@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import fake_engine
 
 from draftmark.backends.registry import BACKENDS
-from draftmark.bench import prepared
-from draftmark.bench.materials import Materials
+from draftmark.bench.plans import prepared
+from draftmark.bench.plans.materials import Materials
 from draftmark.results.records import ModelIdentity
 from draftmark.suites.prompt import Prompt, Suite
 
 if TYPE_CHECKING:
-    from draftmark.bench.plan import Plan
+    from draftmark.bench.plans.plan import Plan
 
 SUITE = Suite(
     name="talk",

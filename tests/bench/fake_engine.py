@@ -8,12 +8,13 @@ make it misbehave: FAIL, CRASH, PARTIAL, DIVERGE (drafting arms put `!` at index
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from draftmark.backends.base import BackendSpec, TieEvidence, TurnFailed
+from draftmark.backends.base import BackendError, BackendSpec, EngineLost, TieEvidence, TurnFailed
 from draftmark.results.records import Observation, StepColumns, TurnFailure
 
 if TYPE_CHECKING:
@@ -54,6 +55,26 @@ class FakeSpec(BackendSpec):
 
     def create(self, target: str) -> FakeBackend:
         return FakeBackend(self)
+
+
+class ApartSpec(FakeSpec):
+    """Each arm is an engine of its own, which answers up to four turns at once."""
+
+    one_engine_per_arm: ClassVar[bool] = True
+    most_concurrency: ClassVar[int] = 4
+
+    kind: Literal["apart"] = "apart"  # type: ignore[assignment]
+    dies: dict[str, int] = Field(default_factory=dict)
+    """Drafter to the number of measured turns after which its engine is gone."""
+    broken: list[str] = Field(default_factory=list)
+    """Drafters whose engine does not start."""
+
+    def create(self, target: str) -> ApartBackend:
+        return ApartBackend(self)
+
+
+STARTS: list[str] = []
+"""Labels of arms whose engines were started, in order; tests empty it."""
 
 
 class FakeBackend:
@@ -138,8 +159,43 @@ class FakeBackend:
         margin = 0.001 if "TIE" in prompt else 5.0
         return TieEvidence(top_two=tokens, margin=margin, numeric_difference=0.01)
 
+    def counters(self) -> dict[str, float] | None:
+        return None
+
     def stop(self) -> None:
         pass
+
+
+class ApartBackend(FakeBackend):
+    def __init__(self, spec: ApartSpec) -> None:
+        super().__init__(spec)
+        self._apart = spec
+        self.in_flight = self.most_in_flight = self.answered = self.tokens = 0
+        self._arm: Arm | None = None
+
+    def start(self, arms: Sequence[Arm]) -> None:
+        (self._arm,) = arms
+        if self._arm.drafter in self._apart.broken:
+            raise BackendError(f"no engine for {self._arm.drafter}")
+        STARTS.append(self._arm.label)
+
+    async def generate(self, arm: Arm, request: TurnRequest) -> Observation:
+        assert arm == self._arm
+        if self._apart.dies.get(arm.drafter) == self.answered:
+            raise EngineLost("the engine was killed (SIGKILL); its last words: goodbye")
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        for _ in range(3):  # let the others come
+            await asyncio.sleep(0)
+        seen = await super().generate(arm, request)
+        self.in_flight -= 1
+        self.answered += "user:Warm-up" not in text(request.prompt_ids)
+        self.tokens += seen.output_tokens or 0
+        return seen.model_copy(update={"details": {"in_flight": self.most_in_flight}})
+
+    def counters(self) -> dict[str, float] | None:
+        assert self.in_flight == 0
+        return {"tokens": float(self.tokens)}
 
 
 class FakeRenderer:

@@ -102,6 +102,7 @@ def test_an_arm_reads_back_into_its_drafter_with_defaults() -> None:
         "kind": "suffix",
         "optional": False,
         "draft_length": [8],
+        "draft_length_by_batch": None,
         "max_depth": 32,
         "max_spec_factor": 1.0,
         "min_token_probability": 0.1,
@@ -110,7 +111,7 @@ def test_an_arm_reads_back_into_its_drafter_with_defaults() -> None:
 
 
 def test_a_drafter_round_trips_through_its_arm() -> None:
-    arm = Arm(drafter="draft-model", draft_length=3, options={"model": "x/y", "drop_layers": [1, 2]})
+    arm = Arm(drafter="draft-model", draft_length=3, options={"model": "x/y", "drop_layers": [1, 2], "parallel": False})
     assert drafter_spec(arm).arms() == [arm]
     with pytest.raises(BackendError, match="'medusa'"):
         drafter_spec(Arm(drafter="medusa", draft_length=3))

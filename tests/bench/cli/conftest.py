@@ -30,7 +30,7 @@ def call(fake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
     from draftmark.bench.cli import main
 
-    monkeypatch.setattr("draftmark.bench.prepared.gather", fake_draftmark.materials)
+    monkeypatch.setattr("draftmark.bench.plans.prepared.gather", fake_draftmark.materials)
 
     def run(*arguments: object) -> Said:
         capsys.readouterr()

@@ -84,7 +84,7 @@ def raising(fault: BaseException) -> Any:
 def test_faults_become_a_sentence_and_a_code(
     call: Call, monkeypatch: pytest.MonkeyPatch, fault: Exception, code: int, told: str
 ) -> None:
-    monkeypatch.setattr("draftmark.bench.prepared.prepare", raising(fault))
+    monkeypatch.setattr("draftmark.bench.plans.prepared.prepare", raising(fault))
     said = call("validate", "plan.yaml")
     assert said.code == code
     assert said.err.startswith(told)
@@ -93,12 +93,12 @@ def test_faults_become_a_sentence_and_a_code(
 
 def test_the_traceback_of_a_fault_is_there_for_who_asks(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAFTMARK_TRACEBACK", "1")
-    monkeypatch.setattr("draftmark.bench.prepared.prepare", raising(ValueError("what")))
+    monkeypatch.setattr("draftmark.bench.plans.prepared.prepare", raising(ValueError("what")))
     assert "Traceback (most recent call last)" in call("validate", "plan.yaml").err
 
 
 def test_ctrl_c_outside_a_run_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("draftmark.bench.prepared.prepare", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("draftmark.bench.plans.prepared.prepare", raising(KeyboardInterrupt()))
     assert call("validate", "plan.yaml").code == 130
 
 

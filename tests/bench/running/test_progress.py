@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.bench.progress import Bar, Lines
+from draftmark.bench.running.progress import Bar, Lines
 
 if TYPE_CHECKING:
     import pytest

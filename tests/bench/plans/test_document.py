@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.bench.plan_file import MOST_BYTES, Document, PlanError, Problem, dotted, parse_document, read_document
+from draftmark.bench.plans.document import (
+    MOST_BYTES,
+    Document,
+    PlanError,
+    Problem,
+    dotted,
+    parse_document,
+    read_document,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.plan import PlanError, load_plan, refuse
-from draftmark.bench.plan_file import Problem
+from draftmark.bench.plans.document import Problem
+from draftmark.bench.plans.plan import PlanError, load_plan, refuse
 from draftmark.results.records import Sampling
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def test_the_contract_form_reads_with_its_defaults(tmp_path: Path) -> None:
         "draft_length": [2, 4],
         "min_match": 1,
         "max_match": 3,
+        "on": "cpu",
+        "draft_length_by_batch": None,
     }
     assert data["suites"][0]["limit"] == 8
 
@@ -131,13 +133,13 @@ def test_wrong_numbers_are_told_in_words(problems: Any, entry: str, said: str) -
     assert problems(text) == [f"10: {said}"]
 
 
+KINDS = "none, ngram, suffix, draft-model, eagle, eagle3, mtp, dflash, dspark, medusa, custom, synthetic"
 WRONG_ENTRIES = {
     "backends: [{kind: referense}]": "backends[0].kind: unknown backend kind 'referense'; did you mean 'reference'?",
     "drafters: [none]": 'drafters[0]: must be a mapping such as {kind: none}, not the text "none"',
     "drafters: [{kind: nnoe}]": "drafters[0].kind: unknown drafter kind 'nnoe'; did you mean 'none'?",
-    "drafters: [{optional: true}]": "drafters[0].kind: is missing; known: none, ngram, suffix, draft-model",
-    "drafters: [{kind: 5}]": "drafters[0].kind: must be text, not the number 5; "
-    "known: none, ngram, suffix, draft-model",
+    "drafters: [{optional: true}]": f"drafters[0].kind: is missing; known: {KINDS}",
+    "drafters: [{kind: 5}]": f"drafters[0].kind: must be text, not the number 5; known: {KINDS}",
     "drafters: [{kind: none}, {kind: none}]": "drafters[1]: asks for none again, as drafters[0]; remove one",
     "drafters: [{kind: none}, {kind: ngram, draft_length: [2, 2]}]": "drafters[1]: asks for ngram D=2 again, "
     "as drafters[1]; remove one",
@@ -152,7 +154,8 @@ WRONG_ENTRIES = {
     'not the text "codding"',
     "suites: [{kind: humaneval}, {kind: humaneval}]": "suites[1]: is the same as suites[0]; remove one",
     "load: {kind: open}": "load.kind: must be 'closed', not the text \"open\"",
-    "load: {concurrency: [1, 4]}": "load.concurrency[1]: must be 1: this version asks one turn at a time",
+    "load: {concurrency: [1, 4]}": "load.concurrency[1]: must be at most 1 for the backend reference, "
+    "which answers one turn at a time",
     "load: {concurrency: [1, 1]}": "load.concurrency[1]: 1 is there twice; remove one",
     "load: [1]": "load: must be a mapping of keys to values, not a list",
     "repeats: 0": "repeats: must be at least 1, not the number 0",
@@ -262,5 +265,5 @@ def test_problems_found_later_get_the_lines_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["demo", "accounting", "demo-short"])
 def test_the_examples_are_plans(name: str) -> None:
-    plan = load_plan(Path(__file__).parents[2] / "examples" / f"{name}.yaml", {})
+    plan = load_plan(Path(__file__).parents[3] / "examples" / f"{name}.yaml", {})
     assert plan.name == name

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.conversation import ids_hash, messages, text_hash
-from draftmark.bench.materials import draft_models, first_prompts, prompt_records
-from draftmark.bench.plan import load_plan
+from draftmark.bench.plans.materials import draft_models, first_prompts, prompt_records
+from draftmark.bench.plans.plan import load_plan
+from draftmark.suites.conversation import ids_hash, messages, text_hash
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.cells import expand, plan_arms
-from draftmark.bench.plan import load_plan
-from draftmark.bench.warmup import shapes, warmup_prompt
+from draftmark.bench.plans.cells import expand, plan_arms
+from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.running.warmup import shapes, warmup_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.cells import cell_id, expand, plan_arms, suite_problems
-from draftmark.bench.plan import load_plan
+from draftmark.bench.plans.cells import cell_id, expand, plan_arms, suite_problems
+from draftmark.bench.plans.plan import load_plan
 from draftmark.results.naming import cell_folder_name
 from draftmark.results.records import Arm, CellKey
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from draftmark.bench.plan import Plan
+    from draftmark.bench.plans.plan import Plan
     from draftmark.suites.prompt import Suite
 
     MakeSuite = Callable[..., Suite]

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from draftmark.bench.interruption import Interruption
+from draftmark.bench.running.interruption import Interruption
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.bench.conversation import messages, text_hash
 from draftmark.results.records import PromptRecord, SuiteIdentity
+from draftmark.suites.conversation import messages, text_hash
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from draftmark.bench.conversation import ConversationRenderer
-    from draftmark.bench.plan import Plan
+    from draftmark.bench.plans.plan import Plan
     from draftmark.results.records import ModelIdentity
+    from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.prompt import Suite
 
 FirstPrompts = dict[tuple[str, str], tuple[int, ...]]

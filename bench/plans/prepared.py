@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.bench.cells import Group, PlannedArm, expand, plan_arms, suite_problems
-from draftmark.bench.materials import Materials, gather
-from draftmark.bench.plan import Plan, load_plan, refuse
+from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, suite_problems
+from draftmark.bench.plans.materials import Materials, gather
+from draftmark.bench.plans.plan import Plan, load_plan, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path

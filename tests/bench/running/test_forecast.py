@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from draftmark.bench.forecast import Pace, duration, in_words
+from draftmark.bench.running.forecast import Pace, duration, in_words
 from draftmark.results.records import Observation
 
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from draftmark.backends.base import ArmUnavailable, BackendError
-from draftmark.bench.materials import draft_models, suite_identity
+from draftmark.bench.plans.materials import draft_models, suite_identity
 from draftmark.results.reader import MANIFEST
 from draftmark.results.records import CellRecord, RunManifest, Session
 from draftmark.results.store import RunStore
 from draftmark.results.strict_json import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from draftmark.bench.cells import Group
-    from draftmark.bench.materials import Materials
-    from draftmark.bench.plan import Plan
+    from draftmark.bench.plans.cells import Group
+    from draftmark.bench.plans.materials import Materials
+    from draftmark.bench.plans.plan import Plan
     from draftmark.results.records import Environment
 
-Ending = Literal["complete", "interrupted", "failed"]
+Ending: TypeAlias = Literal["complete", "interrupted", "failed"]
 
 
 def new_manifest(plan: Plan, materials: Materials, groups: Sequence[Group], run_id: str) -> RunManifest:
@@ -86,17 +86,31 @@ def write_resolved(store: RunStore, resolved: dict[str, dict[str, Any]]) -> None
     store.update_manifest(store.manifest.model_copy(update={"cells": cells}))
 
 
+FOUND_ANEW = frozenset({"kv_cache_tokens", "largest_concurrency"})
+"""What an engine finds out at each start, from the memory that is free then; it may differ between launches."""
+
+
 def _resolved(cell: CellRecord, now: dict[str, Any] | None) -> CellRecord:
     if now is None:
         return cell
-    changed = [name for name, before in cell.resolved.items() if name in now and now[name] != before]
+    settled = {name: value for name, value in cell.resolved.items() if name not in FOUND_ANEW}
+    changed = [name for name, before in settled.items() if name in now and now[name] != before]
     if changed:
         listed = "; ".join(f"{name}: {cell.resolved[name]} -> {now[name]}" for name in changed)
         raise BackendError(
             f"{cell.key.arm.label} would run with other settings than in the earlier session of this run ({listed}); "
             "restore them, or start a new run"
         )
-    return cell.model_copy(update={"resolved": cell.resolved | now})
+    return cell.model_copy(update={"resolved": cell.resolved | now, "lost": None})
+
+
+def write_lost(store: RunStore, lost: Mapping[str, str]) -> None:
+    """Write how engines were lost before their cells were finished; `lost` maps cell ids to the engine's last words."""
+    cells = [
+        cell.model_copy(update={"lost": lost[cell.cell_id]}) if cell.cell_id in lost else cell
+        for cell in store.manifest.cells
+    ]
+    store.update_manifest(store.manifest.model_copy(update={"cells": cells}))
 
 
 def refresh_models(store: RunStore, materials: Materials) -> None:

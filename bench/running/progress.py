@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, Self
 
-from draftmark.bench.forecast import in_words
 from draftmark.bench.harmless import harmless
+from draftmark.bench.running.forecast import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

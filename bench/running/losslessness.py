@@ -13,9 +13,11 @@ from draftmark.results.records import Divergence
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
-    from draftmark.backends.base import Backend
-    from draftmark.bench.asking import Asker
-    from draftmark.bench.cells import Group
+    from collections.abc import Callable
+
+    from draftmark.backends.base import Backend, TieEvidence
+    from draftmark.bench.plans.cells import Group
+    from draftmark.bench.running.questions import Questions
     from draftmark.results.metrics.losslessness import DivergencePoint
     from draftmark.results.records import CellRecord, TurnRecord
     from draftmark.results.store import RunStore
@@ -28,26 +30,35 @@ def compared(group: Group) -> list[str]:
     return [cell.cell_id for cell in group.running if cell != group.baseline]
 
 
-def compare_outputs(group: Group, store: RunStore, asker: Asker, backend: Backend) -> dict[str, list[Divergence]]:
+def compare_outputs(
+    group: Group, store: RunStore, questions: Questions, engine: Callable[[CellRecord], Backend | None]
+) -> dict[str, list[Divergence]]:
     """Return each compared cell's divergences; an empty list where there are none.
 
-    Every divergence is put to the target through `backend.tie_evidence`, so this belongs after all measuring.
+    Every divergence is put to the target by the `tie_evidence` of what `engine` gives for the cell, so this belongs
+    after all measuring; where it gives none, how close the tokens were stays unknown.
     """
     if group.baseline is None:
         return {}
-    judging = _Judging(group, group.baseline, asker, backend)
+    judging = _Judging(group, group.baseline, questions, engine)
     return {cell.cell_id: judging.divergences(cell, store) for cell in group.cells if cell.cell_id in compared(group)}
 
 
 class _Judging:
     """Looks at the cells of one group, with the engine still at hand."""
 
-    def __init__(self, group: Group, baseline: CellRecord, asker: Asker, backend: Backend) -> None:
+    def __init__(
+        self,
+        group: Group,
+        baseline: CellRecord,
+        questions: Questions,
+        engine: Callable[[CellRecord], Backend | None],
+    ) -> None:
         self._group = group
         self._baseline = baseline
         self._prompts = {prompt.question_id: prompt for prompt in group.suite.prompts}
-        self._asker = asker
-        self._backend = backend
+        self._questions = questions
+        self._engine = engine
 
     def divergences(self, cell: CellRecord, store: RunStore) -> list[Divergence]:
         turns = {_key(turn): turn for turn in store.turns(cell.cell_id)}
@@ -56,8 +67,12 @@ class _Judging:
 
     def _divergence(self, cell: CellRecord, point: DivergencePoint, turn: TurnRecord) -> Divergence:
         evidence, problem = self._evidence(cell, point, turn)
-        margin, difference, top_two = evidence or (None, None, None)
+        margin, difference, top_two = None, None, None
+        if evidence is not None:
+            margin, difference, top_two = evidence.margin, evidence.numeric_difference, evidence.top_two
         verdict, reason = judge(point, margin=margin, numeric_difference=difference, top_two=top_two)
+        if evidence is not None and evidence.passes is not None:
+            reason = f"{reason}; compared were {evidence.passes}"
         return Divergence(
             cell_id=turn.cell_id,
             question_id=turn.question_id,
@@ -75,20 +90,25 @@ class _Judging:
 
     def _evidence(
         self, cell: CellRecord, point: DivergencePoint, turn: TurnRecord
-    ) -> tuple[tuple[float, float, tuple[int, int]] | None, str | None]:
+    ) -> tuple[TieEvidence | None, str | None]:
         """Ask the target; a check that fails is told instead of raised, since everything is measured already."""
         if point.baseline_id is None or point.arm_id is None or turn.output_ids is None:
             return None, None
+        prompt = self._prompts[turn.question_id]
         try:
-            prompt = self._asker.prompt_of(turn, self._group.suite.name, self._prompts[turn.question_id])
+            asked = self._questions.ids(turn.cell_id, self._group.suite.name, prompt, turn.repeat, turn.turn_index)
         except SuiteError as fault:
             return None, str(fault)
+        if asked is None:
+            return None, "what this turn was asked cannot be rebuilt: an earlier answer of its conversation is missing"
         try:
-            prefix = [*prompt, *turn.output_ids[: point.position]]
-            found = self._backend.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id))
+            engine = self._engine(cell)
+            if engine is None:
+                return None, None
+            prefix = [*asked, *turn.output_ids[: point.position]]
+            return engine.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id)), None
         except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
             return None, f"the engine could not be asked: {type(fault).__name__}: {fault}"
-        return (None if found is None else (found.margin, found.numeric_difference, found.top_two)), None
 
 
 def _key(turn: TurnRecord) -> tuple[str, int, int]:

@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
-from draftmark.bench.plan_file import Place, Problem, dotted
+from draftmark.bench.plans.document import Place, Problem, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.bench.cells import expand, plan_arms
-from draftmark.bench.plan import load_plan
-from draftmark.bench.schedule import rotation, turn_seed, visits
+from draftmark.bench.plans.cells import expand, plan_arms
+from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.running.schedule import rotation, turn_seed, visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_visits_go_repeat_by_repeat_suite_by_suite_turn_by_turn(
     groups = expand(plan, plan_arms(plan)[0], [make_suite(["a", "b"], "c", name="talk"), make_suite("d", name="code")])
     found = [
         (visit.index, visit.repeat, visit.group.suite.name, visit.prompt.question_id, visit.turn_index)
-        for visit in visits(groups, 2)
+        for visit in visits(groups, range(2))
     ]
     once = [("talk", "q0", 0), ("talk", "q0", 1), ("talk", "q1", 0), ("code", "q0", 0)]
     assert found == [(4 * repeat + n, repeat, *once[n]) for repeat in (0, 1) for n in range(4)]

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.bench.plan import is_baseline
-from draftmark.bench.plan_file import Problem
+from draftmark.bench.plans.document import Problem
+from draftmark.bench.plans.plan import is_baseline
 from draftmark.results.naming import slug
 from draftmark.results.records import Arm, CellKey, CellRecord, Load
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.backends.base import BackendSpec
-    from draftmark.bench.plan import Plan
+    from draftmark.bench.plans.plan import Plan
     from draftmark.suites.prompt import Suite
 
 
@@ -119,7 +119,8 @@ def _cell(plan: Plan, backend: BackendSpec, suite: Suite, concurrency: int, item
         load=Load(kind=plan.load.kind, concurrency=concurrency),
         sampling=plan.sampling,
     )
-    return CellRecord(cell_id=cell_id(key), key=key, expected_turns=suite.turns * plan.repeats, left_out=item.left_out)
+    turns = suite.turns * plan.repeats * plan.launches
+    return CellRecord(cell_id=cell_id(key), key=key, expected_turns=turns, left_out=item.left_out)
 
 
 def _each_once(problems: list[Problem]) -> list[Problem]:

@@ -15,8 +15,8 @@ from draftmark.suites.prompt import Prompt
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from draftmark.bench.cells import Group
-    from draftmark.bench.conversation import ConversationRenderer
+    from draftmark.bench.plans.cells import Group
+    from draftmark.suites.conversation import ConversationRenderer
 
 _WORDS = """
 amber basket candle drift ember fabric garden hollow island jacket kettle lantern meadow needle orchard pepper quarry

@@ -24,9 +24,9 @@ from pydantic import (
 from draftmark.backends.base import BackendSpec
 from draftmark.backends.drafters import DrafterSpec, as_list
 from draftmark.backends.registry import BACKENDS, DRAFTERS
-from draftmark.bench.plan_file import Document, Place, PlanError, Problem, read_document
-from draftmark.bench.plan_wording import described, keys_of, problems_of
-from draftmark.bench.variables import unknown_variables
+from draftmark.bench.plans.document import Document, Place, PlanError, Problem, read_document
+from draftmark.bench.plans.variables import unknown_variables
+from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
 from draftmark.results.records import Arm, Sampling
 from draftmark.suites.prompt import SuiteSpec
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from draftmark.results.kinds import KindTable
-
-MOST_CONCURRENCY = 1
-"""Turns in flight at once that the runner can keep."""
 
 
 class LoadPlan(BaseModel):
@@ -65,6 +62,8 @@ class PlanSettings(BaseModel):
     sampling: Sampling = Sampling()
     repeats: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Times every conversation is had with every arm."""
+    launches: Annotated[int, Field(ge=1, le=100)] = 1
+    """Times every engine is started anew for all of that; two or more tell what another launch would give."""
     warmup: Annotated[int, Field(ge=0, le=1_000)] = 1
     """Turns per arm before anything is measured, each time the engine starts; with prompts of their own."""
     baseline: bool = True
@@ -155,6 +154,7 @@ class _Reading:
             return None
         entries = {key: self._entries(key, table) for key, table in _TABLES.items()}
         settings = self._settings()
+        self._check_concurrency(entries["backends"], settings)
         self._check_arms(entries["drafters"], settings)
         for key in ("backends", "suites"):
             self._check_twice(key, [(index, "", spec.model_dump(mode="json")) for index, spec in entries[key]])
@@ -169,13 +169,17 @@ class _Reading:
         if settings is not None:
             for index, concurrency in enumerate(settings.load.concurrency):
                 place = ("load", "concurrency", index)
-                if concurrency > MOST_CONCURRENCY:
-                    self.problems.append(
-                        Problem(place, f"must be {MOST_CONCURRENCY}: this version asks one turn at a time")
-                    )
-                elif concurrency in settings.load.concurrency[:index]:
+                if concurrency in settings.load.concurrency[:index]:
                     self.problems.append(Problem(place, f"{concurrency} is there twice; remove one"))
         return settings
+
+    def _check_concurrency(self, backends: list[tuple[int, BackendSpec]], settings: PlanSettings | None) -> None:
+        for index, concurrency in enumerate(settings.load.concurrency if settings is not None else ()):
+            for _, spec in backends:
+                if concurrency > spec.most_concurrency:
+                    text = f"must be at most {spec.most_concurrency} for the backend {spec.kind}"
+                    why = ", which answers one turn at a time" if spec.most_concurrency == 1 else ""
+                    self.problems.append(Problem(("load", "concurrency", index), text + why))
 
     def _entries(self, key: str, table: KindTable[Any]) -> list[tuple[int, Any]]:
         """Return (index, spec) of every entry that is right."""

@@ -1,0 +1,149 @@
+"""vLLM behind the backend protocol: this process asks, a child process holds the engine of one arm."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.base import BackendError, EngineLost, TieEvidence, TurnFailed
+from draftmark.backends.engine_process import EngineProcess, RemoteError, last_words
+from draftmark.backends.vllm.installed import installed_vllm
+from draftmark.backends.vllm.translation import effective_problem, place_of, speculative_config
+from draftmark.results.records import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from draftmark.backends.base import TurnRequest
+    from draftmark.backends.vllm import VllmSpec
+    from draftmark.results.records import Arm
+
+COMMAND = (sys.executable, "-P", "-m", "draftmark.backends.vllm.child")
+DEFAULTS: dict[str, Any] = {"enable_prefix_caching": False}
+"""Engine arguments where Draftmark's default is not vLLM's: a cache of prompts would answer for the engine."""
+
+
+class VllmBackend:
+    """One engine at a time, for one arm; `start` again for the next arm."""
+
+    def __init__(self, target: str, spec: VllmSpec, command: Sequence[str] = COMMAND) -> None:
+        self._target = target
+        self._spec = spec
+        self._command = command
+        self._process: EngineProcess | None = None
+        self._facts: dict[str, Any] = {}
+
+    def start(self, arms: Sequence[Arm]) -> None:
+        """Start an engine for the one arm given.
+
+        Raises:
+            BackendError: the engine does not start, or runs another method or D than was asked for.
+            EngineLost: its process ended while starting.
+        """
+        (arm,) = arms
+        problem = self._spec.arm_problem(arm)
+        if problem is not None:
+            raise BackendError(problem)
+        self.stop()
+        environment = {} if "/" in self._target and place_of(self._target) == self._target else {"HF_HUB_OFFLINE": "1"}
+        name = f"the vLLM engine of {arm.label}"
+        self._process = EngineProcess(self._command, name=name, environment=_quiet() | environment)
+        try:
+            self._facts = self._process.call(
+                "start", patience_s=self._spec.start_timeout_s, arguments=self._arguments(arm), probe=self._spec.probe
+            )
+        except RemoteError as fault:
+            said = last_words(self._process.output)
+            self.stop()
+            more = f"; its last words: {said}" if said and said not in str(fault) else ""
+            raise BackendError(f"{name} does not start: {fault}{more}") from fault
+        problem = effective_problem(arm, self._facts["method"], self._facts["draft_length"])
+        if problem is not None:
+            self.stop()
+            raise BackendError(f"{name} does not run as asked: {problem}")
+
+    def _arguments(self, arm: Arm) -> dict[str, Any]:
+        config = speculative_config(arm)
+        return {
+            **DEFAULTS,
+            **({"async_scheduling": False} if self._spec.matched_scheduler else {}),
+            **self._spec.engine,
+            "model": place_of(self._target),
+            **({} if config is None else {"speculative_config": config}),
+        }
+
+    def resolved(self, arm: Arm) -> dict[str, Any]:
+        """Return the engine's effective settings, as vLLM resolved them, and what memory they left for the cache."""
+        del arm
+        probe = self._facts["probe"] or {}
+        vllm = installed_vllm()
+        return {
+            "method": self._facts["method"],
+            "draft_length": self._facts["draft_length"],
+            "vllm": None if vllm is None else vllm.version,
+            "model_runner": probe.get("runner"),
+            "timing": probe.get("timer"),
+            "probe_hook": probe.get("hook"),
+            "probe_problem": probe.get("problem") if self._facts["method"] else None,
+            "gpus": self._facts["gpus"],
+            "context_limit": self._facts["context_limit"],
+            "kv_cache_tokens": self._facts["kv_cache_tokens"],
+            "largest_concurrency": self._facts["largest_concurrency"],
+            **self._facts["settings"],
+        }
+
+    async def generate(self, arm: Arm, request: TurnRequest) -> Observation:
+        """Answer one turn; stamps are taken in the engine's process, on the clock that all processes share."""
+        try:
+            answer = await self._running(arm).ask(
+                "generate",
+                patience_s=self._spec.stall_timeout_s,
+                prompt_ids=list(request.prompt_ids),
+                sampling=request.sampling.model_dump(mode="json"),
+                seed=request.seed,
+            )
+        except RemoteError as fault:
+            raise TurnFailed(str(fault), kind=fault.kind) from fault
+        return Observation.model_validate(answer)
+
+    def counters(self) -> dict[str, float] | None:
+        """Return vLLM's counters of tokens, drafts and cache hits since the engine started."""
+        if self._process is None:
+            return None
+        found = self._process.call("counters", patience_s=self._spec.stall_timeout_s)
+        return {str(name): float(value) for name, value in found.items()}
+
+    def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
+        """Ask the running engine how close two tokens are after a prefix; see `Child.tie_evidence` for the passes."""
+        try:
+            found = self._running(arm).call(
+                "tie_evidence", patience_s=self._spec.stall_timeout_s, prefix=list(prefix_ids), tokens=list(tokens)
+            )
+        except RemoteError as fault:
+            raise BackendError(str(fault)) from fault
+        if found is None:
+            return None
+        return TieEvidence(
+            top_two=(found["top_two"][0], found["top_two"][1]),
+            margin=found["margin"],
+            numeric_difference=found["numeric_difference"],
+            passes=found["passes"],
+        )
+
+    def stop(self) -> None:
+        """End the engine's process and all that it started; safe to call twice."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+    def _running(self, arm: Arm) -> EngineProcess:
+        if self._process is None:
+            raise EngineLost(f"no vLLM engine runs for {arm.label}")
+        return self._process
+
+
+def _quiet() -> dict[str, str]:
+    """Variables that keep the engine from asking the network or drawing progress bars, unless they are set."""
+    wanted = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "TQDM_DISABLE": "1", "VLLM_CONFIGURE_LOGGING": "1"}
+    return {name: value for name, value in wanted.items() if name not in os.environ}

@@ -1,0 +1,334 @@
+"""The process that holds one vLLM engine: JSON lines in and out, and the stamps of every token taken here.
+
+Started by `draftmark.backends.vllm.backend` as a program with `--fd N`; the protocol is that of
+`draftmark.backends.engine_process`. It ends when nobody holds the other end of its socket any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.base import TieEvidence, TurnFailed
+from draftmark.backends.vllm.resolved import flat
+from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
+from draftmark.results.records import Observation, Sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+EXTENSION = "draftmark.backends.vllm.worker_extension.StepProbe"
+LONGEST_LINE = 1 << 28
+TIE_LOGPROBS = 20
+"""Likeliest tokens whose logits are compared between a pass over one token and one over many."""
+_COUNTED = ("vllm:spec_decode", "vllm:generation_tokens", "vllm:prompt_tokens", "vllm:prefix_cache", "vllm:num_preempt")
+
+
+class Child:
+    """One engine and the questions it is asked."""
+
+    def __init__(self) -> None:
+        self._engine: Any = None
+        self._drafts = False
+        self._probe: dict[str, Any] | None = None
+        self._number = 0
+        self.delivered = 0
+        """Tokens of all requests so far: the progress that the parent watches."""
+        self.in_flight = 0
+
+    async def start(self, arguments: dict[str, Any], probe: bool) -> dict[str, Any]:
+        """Start the engine and put the probe into its worker; return what it runs with."""
+        from vllm import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        self._drafts = arguments.get("speculative_config") is not None
+        extra: dict[str, Any] = {"worker_extension_cls": EXTENSION} if probe else {}
+        if self._drafts:  # vLLM refuses the statistics for an engine that does not speculate
+            extra["per_request_spec_decode_metrics"] = "detailed"
+        engine_args = AsyncEngineArgs(**arguments, **extra, disable_log_stats=False, enable_log_requests=False)
+        self._engine = AsyncLLM.from_engine_args(engine_args)
+        config = self._engine.vllm_config
+        if probe:
+            self._probe = next(iter(await self._engine.collective_rpc("draftmark_install")))
+        speculation = config.speculative_config
+        cache = config.cache_config
+        blocks = cache.num_gpu_blocks
+        tokens = None if blocks is None else blocks * cache.block_size
+        limit = config.model_config.max_model_len
+        return {
+            "settings": flat(config),
+            "method": None if speculation is None else speculation.method,
+            "draft_length": None if speculation is None else speculation.num_speculative_tokens,
+            "kv_cache_tokens": tokens,
+            "largest_concurrency": None if tokens is None else round(tokens / limit, 2),
+            "context_limit": limit,
+            "gpus": _gpus(config),
+            "probe": self._probe,
+        }
+
+    async def generate(self, prompt_ids: list[int], sampling: dict[str, Any], seed: int) -> dict[str, Any]:
+        """Answer one turn; return an observation as plain data."""
+        self._number += 1
+        name = f"draftmark{self._number}"
+        self.in_flight += 1
+        try:
+            return await self._generate(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
+        finally:
+            self.in_flight -= 1
+
+    async def _generate(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> dict[str, Any]:
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        chunk_s: list[float] = []
+        chunk_tokens: list[int | None] = []
+        ids: list[int] = []
+        last: Any = None
+        sent_s = time.perf_counter()
+        try:
+            async for last in self._engine.generate({"prompt_token_ids": prompt_ids}, _params(sampling, seed), name):
+                new = last.outputs[0].token_ids
+                if new:
+                    chunk_s.append(time.perf_counter())
+                    chunk_tokens.append(len(new))
+                    ids += new
+                    self.delivered += len(new)
+        except EngineDeadError:
+            raise
+        except Exception as fault:
+            cause = fault.__cause__ or fault
+            kind = "context-limit" if isinstance(cause, ValueError) and "length" in str(cause) else "engine-error"
+            raise TurnFailed(f"{type(cause).__name__}: {cause}", kind=kind) from fault
+        done_s = time.perf_counter()
+        output = last.outputs[0]
+        statistics = None if output.spec_decode_metrics is None else output.spec_decode_metrics.to_dict()
+        told = await self._steps(name, len(ids), statistics)
+        seen = Observation(
+            finish_reason=self._finish(output, len(prompt_ids), len(ids), sampling),
+            prompt_tokens=len(last.prompt_token_ids or prompt_ids),
+            output_tokens=len(ids),
+            output_ids=ids,
+            token_source="ids",  # noqa: S106 - a source of counts, no secret
+            sent_s=sent_s,
+            first_token_s=chunk_s[0] if chunk_s else None,
+            last_token_s=chunk_s[-1] if chunk_s else None,
+            done_s=done_s,
+            chunk_s=chunk_s,
+            chunk_tokens=chunk_tokens,
+            prefill_s=told.prefill_s,
+            draft_prefill_s=told.draft_prefill_s,
+            steps=told.steps,
+            steps_inferred=told.inferred,
+            reported=reported(statistics),
+            details=_details(last, told),
+        )
+        return seen.model_dump(mode="json", exclude_defaults=True)
+
+    async def _steps(self, name: str, tokens: int, statistics: dict[str, Any] | None) -> Told:
+        told = Told(None)
+        if self._probe is not None:
+            rows = [row for row in await self._engine.collective_rpc("draftmark_take", args=(name,)) if row]
+            if rows:
+                told = from_worker(rows[0], tokens, drafts=self._drafts)
+            else:
+                told = Told(None, problem="the worker has no record of this request")
+        if told.steps is None and statistics is not None and "per_step_accepted" in statistics:
+            inferred = from_statistics(statistics["per_step_drafted"], statistics["per_step_accepted"], tokens)
+            return inferred if inferred.steps is not None else told
+        return told
+
+    def _finish(self, output: Any, prompt: int, tokens: int, sampling: Sampling) -> Any:
+        reason = output.finish_reason
+        if reason == "stop":
+            return "stop" if isinstance(output.stop_reason, str) else "eos"
+        if reason == "length" and tokens < sampling.max_tokens:
+            return "context"
+        return reason if reason in ("length", "abort") else None
+
+    async def counters(self) -> dict[str, float]:
+        """Return the engine's counters once they stand still, one number per name and position."""
+        before: dict[str, float] | None = None
+        for _ in range(20):
+            now = _snapshot()
+            if now == before:
+                break
+            before = now
+            await asyncio.sleep(0.05)
+        if self._probe is not None:
+            (cost, *_) = await self._engine.collective_rpc("draftmark_cost")
+            now |= {"draftmark:probe_seconds": cost["own_s"], "draftmark:engine_steps": cost["steps"]}
+        return now
+
+    async def tie_evidence(self, prefix: list[int], tokens: list[int]) -> dict[str, Any] | None:
+        """Compare two passes over a prefix: one that reads it whole, one that decodes its last token alone.
+
+        vLLM cannot be made to run just D + 1 tokens, so the pass over many tokens is its prefill. Where decoding does
+        not come by the prefix's last token, there is no pass over one token to compare with, and nothing is returned.
+        """
+        whole = await self._logprobs(prefix, 1)
+        stepwise = await self._logprobs(prefix[:-1], 2)
+        if len(stepwise) < 2 or stepwise[0][0] != prefix[-1] or not whole:
+            return None
+        many, one = whole[0][1], stepwise[1][1]
+        if not all(token in one for token in tokens):
+            return None
+        shared = [token for token in many if token in one]
+        ranked = sorted(one, key=lambda token: -one[token])
+        evidence = TieEvidence(
+            top_two=(ranked[0], ranked[1]),
+            margin=abs(one[tokens[0]] - one[tokens[1]]),
+            numeric_difference=max(abs(many[token] - one[token]) for token in shared),
+            passes=f"one token decoded, and a prefill of {len(prefix)} tokens",
+        )
+        return {
+            "top_two": list(evidence.top_two),
+            "margin": evidence.margin,
+            "numeric_difference": evidence.numeric_difference,
+            "passes": evidence.passes,
+        }
+
+    async def _logprobs(self, prompt: list[int], tokens: int) -> list[tuple[int, dict[int, float]]]:
+        from vllm import SamplingParams
+
+        self._number += 1
+        params = SamplingParams(
+            temperature=0.0, max_tokens=tokens, logprobs=TIE_LOGPROBS, ignore_eos=True, detokenize=False
+        )
+        last: Any = None
+        self.in_flight += 1
+        try:
+            name = f"draftmark{self._number}"
+            async for seen in self._engine.generate({"prompt_token_ids": prompt}, params, name):
+                last = seen
+                self.delivered += 1
+        finally:
+            self.in_flight -= 1
+        output = last.outputs[0]
+        return [
+            (token, {other: found.logprob for other, found in near.items()})
+            for token, near in zip(output.token_ids, output.logprobs, strict=True)
+        ]
+
+    def shutdown(self) -> None:
+        """End the engine and its processes."""
+        if self._engine is not None:
+            with suppress(Exception):
+                self._engine.shutdown()
+            self._engine = None
+
+
+def _params(sampling: Sampling, seed: int) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        max_tokens=sampling.max_tokens,
+        seed=seed,
+        stop=list(sampling.stop) or None,
+        ignore_eos=sampling.ignore_eos,
+        detokenize=bool(sampling.stop),
+        output_kind=RequestOutputKind.DELTA,
+    )
+
+
+def _details(last: Any, told: Told) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if last.num_cached_tokens:
+        details["cached_prompt_tokens"] = last.num_cached_tokens
+    if told.problem is not None:
+        details["probe_problem"] = told.problem
+    return details
+
+
+def _gpus(config: Any) -> int:
+    if str(config.device_config.device_type) == "cpu":
+        return 0
+    parallel = config.parallel_config
+    return int(parallel.world_size * parallel.data_parallel_size)
+
+
+def _snapshot() -> dict[str, float]:
+    from vllm.v1.metrics.reader import Counter, Vector, get_metrics_snapshot
+
+    found: dict[str, float] = {}
+    for metric in get_metrics_snapshot():
+        if not metric.name.startswith(_COUNTED):
+            continue
+        if isinstance(metric, Counter):
+            found[metric.name] = found.get(metric.name, 0.0) + float(metric.value)
+        elif isinstance(metric, Vector):
+            for place, value in enumerate(metric.values, start=1):
+                name = f"{metric.name}[{place}]"
+                found[name] = found.get(name, 0.0) + float(value)
+    return found
+
+
+class Server:
+    """Reads questions from the socket, answers each as soon as it can."""
+
+    def __init__(self, child: Child, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._child = child
+        self._reader = reader
+        self._writer = writer
+        self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
+            "start": child.start,
+            "generate": child.generate,
+            "counters": child.counters,
+            "tie_evidence": child.tie_evidence,
+        }
+
+    async def run(self) -> None:
+        """Serve until the other end closes."""
+        beat = asyncio.create_task(self._beat())
+        tasks: set[asyncio.Task[None]] = set()
+        while line := await self._reader.readline():
+            task = asyncio.create_task(self._answer(json.loads(line)))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        beat.cancel()
+
+    async def _answer(self, question: dict[str, Any]) -> None:
+        answer: dict[str, Any] = {"id": question["id"]}
+        try:
+            answer["result"] = await self._methods[question["call"]](**question["with"])
+        except TurnFailed as fault:
+            answer["error"] = {"kind": fault.kind, "message": str(fault)}
+        except Exception as fault:  # noqa: BLE001 - whatever an engine does is told to the parent in words
+            if type(fault).__name__ == "EngineDeadError":
+                os._exit(70)  # the parent reads the last words of what died
+            answer["error"] = {"kind": "fault", "message": f"{type(fault).__name__}: {fault}"}
+        self._send(answer)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._writer.write(json.dumps(message).encode() + b"\n")
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            if self._child.in_flight:
+                self._send({"progress": self._child.delivered})
+
+
+async def _main(number: int) -> None:
+    connection = socket.socket(fileno=number)
+    connection.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=connection, limit=LONGEST_LINE)
+    child = Child()
+    try:
+        await Server(child, reader, writer).run()
+    finally:
+        child.shutdown()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True)
+    asyncio.run(_main(parser.parse_args().fd))

@@ -1,0 +1,110 @@
+"""From what vLLM's worker or its statistics tell of one request to the decode steps of a turn.
+
+The worker's records are exact: every step, with drafts or without. Statistics per request leave out the steps without a
+draft; their number follows from the tokens (metrics.md), and where they lie is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from draftmark.results.records import ReportedCounts, StepColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of one turn's steps."""
+
+    steps: StepColumns | None
+    inferred: bool = False
+    prefill_s: float | None = None
+    draft_prefill_s: float | None = None
+    problem: str | None = None
+    """Why the worker's records could not be used."""
+
+
+def from_worker(rows: Mapping[str, Any], tokens: int, *, drafts: bool) -> Told:
+    """Return the steps of a turn of T = `tokens` tokens from the probe's rows, in which the prefill comes first.
+
+    Rows that come after the last token (an asynchronous scheduler runs ahead) are left out. Rows that do not add up to
+    the tokens give no steps, with the reason.
+    """
+    generated = rows["generated"]
+    first = next((index for index, count in enumerate(generated) if count), None)
+    if first is None or tokens == 0:
+        return Told(None, problem="the worker saw no token of this request")
+    delivered: list[int] = []
+    left, last = tokens - 1, first
+    for index in range(first + 1, len(generated)):
+        if left == 0:
+            break
+        last = index
+        if generated[index]:
+            delivered.append(min(generated[index], left))
+            left -= delivered[-1]
+    kept = [index for index in range(first + 1, last + 1) if generated[index]]
+    if left or generated[first] != 1:
+        seen = sum(generated)
+        return Told(None, problem=f"the worker saw {seen} tokens of a request that gave {tokens}")
+    drafted = [rows["drafted"][index] for index in kept]
+    accepted = [generated[index] - 1 for index in kept]
+    steps = StepColumns(
+        # A placeholder that happened to be right was accepted without having been drafted.
+        drafted=[max(d, a) for d, a in zip(drafted, accepted, strict=True)],
+        accepted=accepted,
+        delivered=delivered,
+        draft_s=_chosen(rows["draft_s"], kept) if drafts else None,
+        verify_s=_chosen(rows["verify_s"], kept),
+        step_s=_chosen(rows["step_s"], kept),
+        batch=_chosen(rows["batch"], kept),
+        prefill_tokens=_chosen(rows["prefill_tokens"], kept),
+    )
+    alone = all(size == 1 for size in rows["batch"][: first + 1])
+    prefill = range(first + 1)
+    return Told(
+        steps,
+        prefill_s=_sum(rows["verify_s"], prefill) if alone else None,
+        draft_prefill_s=_sum(rows["draft_s"], prefill) if alone and drafts else None,
+    )
+
+
+def from_statistics(drafted: list[int], accepted: list[int], tokens: int) -> Told:
+    """Return the steps that a request's own statistics imply, for a turn of T = `tokens` tokens.
+
+    `drafted` and `accepted` hold one number per step that had a draft. With n^ = T - 1 - sum(a) steps in all, those
+    without a draft are put last, since their place is unknown; the end of the answer cuts the last drafting step.
+    """
+    plain = tokens - 1 - sum(accepted) - len(accepted)
+    delivered = [count + 1 for count in accepted]
+    if plain < 0 and delivered:
+        delivered[-1] += plain
+        if delivered[-1] < 1:
+            return Told(None, problem=f"statistics of {sum(accepted)} accepted tokens do not fit {tokens} tokens")
+    rest = max(plain, 0)
+    steps = StepColumns(
+        drafted=[*drafted, *[0] * rest], accepted=[*accepted, *[0] * rest], delivered=[*delivered, *[1] * rest]
+    )
+    return Told(steps, inferred=True)
+
+
+def reported(statistics: Mapping[str, Any] | None) -> ReportedCounts | None:
+    """Return the totals of a request's own statistics, as `RequestSpecDecodeMetrics.to_dict` gives them."""
+    if statistics is None:
+        return None
+    return ReportedCounts(
+        drafting_steps=statistics["num_spec_steps"],
+        drafted=statistics["num_draft_tokens"],
+        accepted=statistics["num_accepted_draft_tokens"],
+    )
+
+
+def _chosen(values: list[Any] | None, kept: list[int]) -> list[Any] | None:
+    return None if values is None else [values[index] for index in kept]
+
+
+def _sum(values: list[float] | None, indices: range) -> float | None:
+    return None if values is None else sum(values[index] for index in indices)

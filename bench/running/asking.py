@@ -1,0 +1,112 @@
+"""Putting turns to one started engine: each becomes a record, whatever happens to it, unless the engine is gone.
+
+A conversation goes on with the arm's own answers. A turn that fails is recorded with its failure, when it was sent and
+when it ended; tokens that came before the failure are not kept. The later turns of its conversation have nothing to go
+on from and are recorded as failed, unsent; the run goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.base import EngineLost, TurnFailed, TurnRequest
+from draftmark.bench.running.schedule import turn_seed
+from draftmark.results.records import Observation, TurnFailure, TurnRecord
+from draftmark.suites.conversation import ids_hash, messages, text_hash
+from draftmark.suites.prompt import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from draftmark.backends.base import Backend
+    from draftmark.bench.running.questions import Questions
+    from draftmark.bench.running.schedule import Visit
+    from draftmark.results.records import CellRecord
+    from draftmark.suites.prompt import Prompt
+
+_NO_ANSWER = "an earlier turn of this conversation gave no answer to go on from"
+STAMPS = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "done_s")
+
+
+class Asker:
+    """Asks one engine, in one session; stamps are shifted to the session's zero."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        questions: Questions,
+        *,
+        session: int,
+        launch: int,
+        zero_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._backend = backend
+        self._questions = questions
+        self._facts: dict[str, Any] = {"session": session, "launch": launch}
+        self._zero_s = zero_s
+        self._clock = clock
+
+    async def measure(self, cell: CellRecord, visit: Visit, order: int) -> TurnRecord:
+        """Put one measured turn to one arm and return its record, ok or failed; the caller notes its answer.
+
+        Raises `EngineLost` where there is no engine any more; nothing is recorded then.
+        """
+        prompt, turn_index, repeat = visit.prompt, visit.turn_index, visit.repeat
+        seed = turn_seed(cell.key.sampling.seed, cell.key.suite, prompt.question_id, turn_index, repeat)
+        asked = text_hash(prompt.turns[turn_index])
+        try:
+            ids = self._questions.ids(cell.cell_id, cell.key.suite, prompt, repeat, turn_index)
+        except SuiteError as fault:
+            seen = _failure("prompt", str(fault))
+        else:
+            if ids is None:
+                seen = _failure("earlier-turn-failed", _NO_ANSWER)
+            else:
+                asked = ids_hash(ids)
+                seen = await self._ask(cell, ids, seed)
+        facts = {"turn_index": turn_index, "repeat": repeat, "order": order, "seed": seed, "prompt_hash": asked}
+        return _record(cell, prompt, seen, self._facts | facts)
+
+    async def warm_up(self, cell: CellRecord, prompt: Prompt, repeat: int) -> TurnRecord:
+        """Put one warm-up turn to one arm and return its record; it counts for nothing. `repeat` is the launch's."""
+        seed = turn_seed(cell.key.sampling.seed, "warm-up", prompt.question_id, 0, 0)
+        ids = self._questions.renderer.prompt_ids(messages(prompt, []))
+        facts = {"phase": "warmup", "repeat": repeat, "seed": seed, "prompt_hash": ids_hash(ids)}
+        return _record(cell, prompt, await self._ask(cell, ids, seed), self._facts | facts)
+
+    async def _ask(self, cell: CellRecord, ids: Sequence[int], seed: int) -> Observation:
+        request = TurnRequest(prompt_ids=tuple(ids), sampling=cell.key.sampling, seed=seed)
+        sent_s = self._clock()
+        try:
+            seen = await self._backend.generate(cell.key.arm, request)
+            return _shifted(seen, self._zero_s)
+        except EngineLost:
+            raise
+        except TurnFailed as fault:
+            failed = _failure(fault.kind, str(fault))
+        except Exception as fault:  # noqa: BLE001 - whatever an engine does to one turn must not end the run
+            failed = _failure("engine-error", f"{type(fault).__name__}: {fault}")
+        stamps = {"sent_s": sent_s - self._zero_s, "done_s": self._clock() - self._zero_s}
+        return failed.model_copy(update=stamps)
+
+
+def _shifted(seen: Observation, zero_s: float) -> Observation:
+    """Move an observation's stamps to the session's zero; durations stay."""
+    stamps = {name: value - zero_s for name in STAMPS if (value := getattr(seen, name)) is not None}
+    return seen.model_copy(update={**stamps, "chunk_s": [stamp - zero_s for stamp in seen.chunk_s]})
+
+
+def _failure(kind: str, message: str) -> Observation:
+    return Observation(status="failed", failure=TurnFailure(kind=kind, message=message or "no message"))
+
+
+def unstorable(turn: TurnRecord, why: str) -> TurnRecord:
+    """Return a turn as failed because its record cannot be stored; the engine's own details are what is in doubt."""
+    failure = TurnFailure(kind="protocol", message=f"what the engine told of this turn cannot be stored: {why}")
+    return turn.model_copy(update={"status": "failed", "failure": failure, "details": {}, "output_text": None})
+
+
+def _record(cell: CellRecord, prompt: Prompt, seen: Observation, facts: dict[str, Any]) -> TurnRecord:
+    question = {"question_id": prompt.question_id, "category": prompt.category, "sub_category": prompt.sub_category}
+    return TurnRecord.model_validate({**dict(seen), **facts, **question, "cell_id": cell.cell_id})

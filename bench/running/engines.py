@@ -1,0 +1,99 @@
+"""The engines of one backend during a run: one at a time, started when needed, with what they tell kept on record."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.base import BackendError
+from draftmark.bench.plans.plan import is_baseline
+from draftmark.bench.running import session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.backends.base import Backend, BackendSpec
+    from draftmark.bench.plans.cells import Group
+    from draftmark.bench.running.progress import Reporter
+    from draftmark.results.records import Arm, CellRecord
+    from draftmark.results.store import RunStore
+
+
+class Engines:
+    """Starts and stops the engines of one backend."""
+
+    def __init__(self, spec: BackendSpec, target: str, store: RunStore, reporter: Reporter) -> None:
+        self._spec = spec
+        self._target = target
+        self._store = store
+        self._reporter = reporter
+        self._arms: list[Arm] = []
+        self.running: Backend | None = None
+        self.launch = 0
+        """Number of the engine start that runs or ran last, counted over the whole run."""
+
+    def start(self, cells: Sequence[CellRecord], all_cells: Sequence[CellRecord]) -> Backend:
+        """Start the engine of these cells' arms and record what it runs with.
+
+        Raises `BackendError` where it does not start, or runs with other settings than in an earlier session.
+        """
+        self.stop()
+        self.launch = session.next_launch(self._store, all_cells)
+        backend = self._begin([cell.key.arm for cell in cells])
+        session.write_resolved(self._store, {cell.cell_id: backend.resolved(cell.key.arm) for cell in cells})
+        return backend
+
+    def _begin(self, arms: Sequence[Arm]) -> Backend:
+        self._arms = list({arm.model_dump_json(): arm for arm in arms}.values())
+        what = f" for {self._arms[0].label}" if self._spec.one_engine_per_arm else ""
+        self._reporter.say(f"starting {self._spec.kind}{what}")
+        backend = self._spec.create(self._target)
+        self.running = backend
+        try:
+            backend.start(self._arms)
+        except BaseException:
+            self.stop()
+            raise
+        return backend
+
+    @contextmanager
+    def window(self, cell: CellRecord, *, session: int) -> Iterator[None]:
+        """Take the engine's counters before and after a cell is measured, with nothing in flight."""
+        before = self._counters()
+        yield
+        after = self._counters()
+        if before is None or after is None:
+            return
+        facts: dict[str, Any] = self._store.engine(cell.cell_id) or {}
+        window = {"session": session, "launch": self.launch, "before": before, "after": after}
+        self._store.write_engine(cell.cell_id, {**facts, "windows": [*facts.get("windows", []), window]})
+
+    def _counters(self) -> dict[str, float] | None:
+        return None if self.running is None else self.running.counters()
+
+    def to_judge(self, group: Group, cell: CellRecord) -> Backend | None:
+        """Return an engine that can tell how close two of the target's tokens were, for a cell of a group.
+
+        Where one process holds all arms it is that of the cell. Else it is the baseline's own, started if another one
+        runs; null if it cannot be.
+        """
+        if not self._spec.one_engine_per_arm:
+            wanted = [one.key.arm for one in group.running]
+        elif self._arms and self._arms[0].drafter == "none":
+            wanted = self._arms
+        else:
+            wanted = [one.key.arm for one in group.running if is_baseline(one.key.arm)]
+        if self.running is None or self._arms[:1] != wanted[:1]:
+            self.stop()
+            try:
+                self._begin(wanted)
+            except BackendError as fault:
+                self._reporter.say(f"how close diverging tokens were stays unknown: {fault}")
+                return None
+        return self.running
+
+    def stop(self) -> None:
+        """Stop the engine that runs, if one does."""
+        running, self.running = self.running, None
+        if running is not None:
+            running.stop()
