@@ -99,9 +99,11 @@ class Backend(Protocol):
         ...
 
     def counters(self) -> dict[str, float] | None:
-        """Return the engine's own counters since it started, by the engine's names; null where it has none.
+        """Return the engine's own counters since it started; null where it has none.
 
-        Called before and after each cell, with nothing in flight.
+        Called before and after each cell, with nothing in flight. What is counted by all goes by these names:
+        `output_tokens`, `drafting_steps`, `drafted_tokens`, `accepted_tokens`, `accepted_tokens[k]` (drafts accepted up
+        to position k), `prompt_tokens`, `cached_prompt_tokens`; the rest by the engine's own.
         """
         ...
 

@@ -84,7 +84,14 @@ class CellColumns:
     prefill_s: Floats
     draft_prefill_s: Floats
 
+    reported_drafting: Ints
+    """Steps with a draft by the engine's own statistics of the turn; -1 where it gave none. Likewise the next two."""
+    reported_drafted: Ints
+    reported_accepted: Ints
+
     has_steps: Mask
+    inferred_steps: Mask
+    """The turn's steps are inferred from statistics that leave out those without a draft."""
     shared_steps: Mask
     """Some step of the turn was shared with other requests."""
     step_offsets: Keys
@@ -92,6 +99,10 @@ class CellColumns:
     drafted: Shorts
     accepted: Shorts
     delivered: Shorts
+    batch: Shorts
+    """Requests that shared the step."""
+    beside_prefill: Mask
+    """Prompt tokens were read in the same step."""
     draft_s: Floats
     verify_s: Floats
     step_s: Floats
@@ -158,7 +169,9 @@ class CellColumns:
         return segment_sums(step_values, self.step_offsets)
 
 
-_STEP_COLUMNS = frozenset({"drafted", "accepted", "delivered", "draft_s", "verify_s", "step_s"})
+_STEP_COLUMNS = frozenset(
+    {"drafted", "accepted", "delivered", "batch", "beside_prefill", "draft_s", "verify_s", "step_s"}
+)
 _CHUNK_COLUMNS = frozenset({"chunk_s", "chunk_tokens"})
 
 
@@ -231,7 +244,9 @@ class _Builder:
             "tokens": _count(turn.output_tokens),
             "output_ids": -1 if turn.output_ids is None else len(turn.output_ids),
             "prompt_tokens": _count(turn.prompt_tokens),
+            **_reported(turn),
             "has_steps": ok and steps is not None,
+            "inferred_steps": ok and steps is not None and turn.steps_inferred,
             "shared_steps": steps is not None and any(size > 1 for size in steps.batch or ()),
         }
 
@@ -247,6 +262,10 @@ class _Builder:
                     f"{_place(turn)}: {name} has a step of {max(counts)}, which no engine does; {_REMOVE}"
                 )
             self.counts[name].extend(counts)
+        self.counts["batch"].extend([1] * size if steps.batch is None else _of_length(steps.batch, size, "batch", turn))
+        beside = steps.prefill_tokens
+        read = [0] * size if beside is None else _of_length(beside, size, "prefill_tokens", turn)
+        self.counts["beside_prefill"].extend([tokens > 0 for tokens in read])
         for name in ("draft_s", "verify_s", "step_s"):
             times = getattr(steps, name)
             self.seconds[name].extend([_NAN] * size if times is None else _of_length(times, size, name, turn))
@@ -291,6 +310,15 @@ def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
         "done_s": turn.done_s,
         "prefill_s": turn.prefill_s,
         "draft_prefill_s": turn.draft_prefill_s,
+    }
+
+
+def _reported(turn: TurnRecord) -> dict[str, int]:
+    told = turn.reported
+    return {
+        "reported_drafting": -1 if told is None else told.drafting_steps,
+        "reported_drafted": -1 if told is None else told.drafted,
+        "reported_accepted": -1 if told is None else told.accepted,
     }
 
 

@@ -47,7 +47,7 @@ def summarise(run: RunReader) -> RunSummary:
             ]
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
-            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found))
+            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found, run.engine(cell_id)))
         flags += check_group(checked)
     in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
     return RunSummary(

@@ -27,7 +27,17 @@ EXTENSION = "draftmark.backends.vllm.worker_extension.StepProbe"
 LONGEST_LINE = 1 << 28
 TIE_LOGPROBS = 20
 """Likeliest tokens whose logits are compared between a pass over one token and one over many."""
-_COUNTED = ("vllm:spec_decode", "vllm:generation_tokens", "vllm:prompt_tokens", "vllm:prefix_cache", "vllm:num_preempt")
+COUNTERS = {
+    "vllm:generation_tokens": "output_tokens",
+    "vllm:spec_decode_num_drafts": "drafting_steps",
+    "vllm:spec_decode_num_draft_tokens": "drafted_tokens",
+    "vllm:spec_decode_num_accepted_tokens": "accepted_tokens",
+    "vllm:spec_decode_num_accepted_tokens_per_pos": "accepted_tokens",
+    "vllm:prompt_tokens": "prompt_tokens",
+    "vllm:prefix_cache_hits": "cached_prompt_tokens",
+    "vllm:num_preemptions": "vllm:num_preemptions",
+}
+"""vLLM's counters and the names that the backend protocol gives them; one series per engine, added up."""
 
 
 class Child:
@@ -161,7 +171,7 @@ class Child:
             await asyncio.sleep(0.05)
         if self._probe is not None:
             (cost, *_) = await self._engine.collective_rpc("draftmark_cost")
-            now |= {"draftmark:probe_seconds": cost["own_s"], "draftmark:engine_steps": cost["steps"]}
+            now |= {"probe_s": cost["own_s"], "engine_steps": cost["steps"]}
         return now
 
     async def tie_evidence(self, prefix: list[int], tokens: list[int]) -> dict[str, Any] | None:
@@ -260,13 +270,14 @@ def _snapshot() -> dict[str, float]:
 
     found: dict[str, float] = {}
     for metric in get_metrics_snapshot():
-        if not metric.name.startswith(_COUNTED):
+        stem = COUNTERS.get(metric.name)
+        if stem is None:
             continue
         if isinstance(metric, Counter):
-            found[metric.name] = found.get(metric.name, 0.0) + float(metric.value)
+            found[stem] = found.get(stem, 0.0) + float(metric.value)
         elif isinstance(metric, Vector):
             for place, value in enumerate(metric.values, start=1):
-                name = f"{metric.name}[{place}]"
+                name = f"{stem}[{place}]"
                 found[name] = found.get(name, 0.0) + float(value)
     return found
 

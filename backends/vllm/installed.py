@@ -32,12 +32,13 @@ SET_BY_DRAFTMARK = {
 }
 """Engine arguments that a plan cannot give, and where they come from."""
 
-_NO_OPTION = "suffix"
 _GPU_ONLY = {
     "dspark": "its proposer exists for the model runner V2 alone, which runs on GPUs only",
     "ngram_gpu": "its proposer compiles GPU kernels",
 }
 """Methods that the CPU build cannot run, and why (vLLM 0.32)."""
+_NO_SCHEDULE = {"suffix": "fails with", "medusa": "fails with", "custom_class": "is never told of"}
+"""Methods that do not follow `num_speculative_tokens_per_batch_size` (vLLM 0.32)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def method_problem(vllm: Installed, config: Mapping[str, Any]) -> str | None:
         return "vLLM's CPU build has no synthetic acceptance: its sampling kernels for CPUs refuse it"
     if vllm.cpu_build and method in _GPU_ONLY:
         return f"vLLM's CPU build cannot run {method!r}: {_GPU_ONLY[method]}"
-    if method == _NO_OPTION and importlib.util.find_spec("arctic_inference") is None:
+    if "num_speculative_tokens_per_batch_size" in config and method in _NO_SCHEDULE:
+        return f"vLLM's proposer {method!r} {_NO_SCHEDULE[method]} a schedule of D by batch size; leave it out"
+    if method == "suffix" and importlib.util.find_spec("arctic_inference") is None:
         return "vLLM's suffix drafter needs arctic-inference; run: pip install 'draftmark[suffix]'"
     return None
 

@@ -6,6 +6,7 @@ and drafted tokens that could be of use (see `Evidence`), n is the number of dec
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ _NEVER_DRAFTED = "no step had a draft"
 
 def _over_steps(evidence: Evidence, numerator: Floats, bounds: tuple[float | None, float | None]) -> Outcome:
     return evidence.pooled(
-        numerator, evidence.steps, source=evidence.count_source, bounds=bounds, notes=evidence.known_notes
+        numerator, evidence.steps, source=evidence.count_source, bounds=bounds, notes=evidence.step_notes
     )
 
 
@@ -70,7 +71,7 @@ def acceptance_length_verified(evidence: Evidence) -> Outcome:
         evidence.counted.per_turn(whole),
         source=evidence.count_source,
         bounds=_length_bounds(evidence),
-        notes=evidence.known_notes,
+        notes=evidence.step_notes,
         nothing="every decode step was cut short by the end of its answer",
     )
 
@@ -110,7 +111,7 @@ def acceptance_length_request_mean(evidence: Evidence) -> Outcome:
         some.astype(float),
         source=evidence.count_source,
         bounds=_length_bounds(evidence),
-        notes=evidence.known_notes,
+        notes=evidence.step_notes,
     )
 
 
@@ -134,7 +135,7 @@ def acceptance_length_token_weighted(evidence: Evidence) -> Outcome:
         source=evidence.count_source,
         n=int((evidence.steps > 0).sum()),
         bounds=_length_bounds(evidence),
-        notes=evidence.known_notes,
+        notes=evidence.step_notes,
     )
 
 
@@ -156,7 +157,7 @@ def acceptance_length_specdec_bench(evidence: Evidence) -> Outcome:
         known.astype(float),
         source=evidence.count_source,
         bounds=_length_bounds(evidence),
-        notes=evidence.known_notes,
+        notes=evidence.step_notes,
     )
 
 
@@ -266,7 +267,8 @@ def _count(evidence: Evidence, per_turn: Floats) -> Outcome:
     if reason := evidence.no_steps():
         return missing(reason)
     known = int(evidence.counted.has_steps.sum())
-    return Outcome(float(per_turn.sum()), n=known, source=evidence.count_source, notes=evidence.known_notes)
+    notes = (*evidence.known_notes, *(("inferred, lower bound",) if evidence.infers_steps else ()))
+    return Outcome(float(per_turn.sum()), n=known, source=evidence.count_source, notes=notes)
 
 
 @declare("decode_steps", unit="count", better=None, needs=("steps",), about="Runs of the target after prefill.")
@@ -278,7 +280,8 @@ def decode_steps(evidence: Evidence) -> Outcome:
 @declare("drafting_steps", unit="count", better=None, needs=("steps",), about="Decode steps that had a draft.")
 def drafting_steps(evidence: Evidence) -> Outcome:
     """#(d_i > 0): what acceptance_histogram adds up to."""
-    return _count(evidence, evidence.drafting)
+    found = _count(evidence, evidence.drafting)
+    return found if not evidence.infers_steps else replace(found, source="engine", notes=evidence.known_notes)
 
 
 @declare("steps_without_draft", unit="count", better=None, needs=("steps",), about="Decode steps that had no draft.")

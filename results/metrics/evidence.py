@@ -10,6 +10,7 @@ import numpy as np
 
 from draftmark.results.metrics.declaration import Outcome, missing
 from draftmark.results.metrics.pairs import Round, pair_turns
+from draftmark.results.metrics.shared_steps import SharedSteps, shared_steps
 from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
 from draftmark.results.metrics.step_times import StepTimes, step_times
 from draftmark.results.statistics import Sample, interval, ratio, union
@@ -47,8 +48,15 @@ class Evidence:
 
     @property
     def count_source(self) -> Source:
-        """How step counts are known: by the engine, or for `none` by definition (every step yields one token)."""
-        return "engine" if self.drafts else "definition"
+        """How step counts are known: by the engine, inferred, or for `none` by definition (every step is one token)."""
+        if not self.drafts:
+            return "definition"
+        return "inferred" if self.infers_steps else "engine"
+
+    @cached_property
+    def infers_steps(self) -> bool:
+        """Whether some turn's steps are inferred from statistics that leave out those without a draft."""
+        return self.drafts and bool(self.cell.inferred_steps.any())
 
     @cached_property
     def counted(self) -> CellColumns:
@@ -138,6 +146,21 @@ class Evidence:
         against = self.baseline_round
         return None if isinstance(against, str) else step_times(against.cell, drafts=False)
 
+    @property
+    def shares_steps(self) -> bool:
+        """Whether several requests were in flight, so that times belong to engine steps and not to turns."""
+        return self.concurrency > 1
+
+    @cached_property
+    def shared_steps(self) -> SharedSteps:
+        """Times of the engine steps behind the cell's turns."""
+        return shared_steps(self.counted, drafts=self.drafts)
+
+    @cached_property
+    def baseline_shared_steps(self) -> SharedSteps | None:
+        """Times of the engine steps of the baseline; null where there is none."""
+        return None if self.baseline is None else shared_steps(with_single_token_steps(self.baseline), drafts=False)
+
     @cached_property
     def output_places(self) -> Ints:
         """Per step: position in the output of its first token; prefill's token is position 0."""
@@ -157,6 +180,11 @@ class Evidence:
         """Says so where steps are known for a part of the turns only."""
         known = int(self.counted.has_steps.sum())
         return () if known == self.turns_ok else (f"steps known for {known} of {self.turns_ok} turns",)
+
+    @property
+    def step_notes(self) -> tuple[str, ...]:
+        """What qualifies a mean over all decode steps: too few of them are known where they are inferred."""
+        return (*self.known_notes, "inferred, upper bound") if self.infers_steps else self.known_notes
 
     def no_steps(self) -> str | None:
         """Return why nothing can be said of this cell's steps; null where something can."""
@@ -247,11 +275,14 @@ def with_single_token_steps(cell: CellColumns) -> CellColumns:
     counts = np.where(filled, cell.tokens - 1, cell.step_count)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     recorded = np.repeat(~filled, counts)
-    steps: dict[str, Floats | Shorts] = {}
-    for name, value in (("drafted", 0), ("accepted", 0), ("delivered", 1)):
+    steps: dict[str, Floats | Shorts | Mask] = {}
+    for name, value in (("drafted", 0), ("accepted", 0), ("delivered", 1), ("batch", 1)):
         column = np.full(len(recorded), value, dtype=np.int16)
         column[recorded] = getattr(cell, name)
         steps[name] = column
+    beside = np.zeros(len(recorded), dtype=bool)
+    beside[recorded] = cell.beside_prefill
+    steps["beside_prefill"] = beside
     for name in ("draft_s", "verify_s", "step_s"):
         times = np.full(len(recorded), np.nan)
         times[recorded] = getattr(cell, name)

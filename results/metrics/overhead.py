@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
+from draftmark.results.metrics.shared_steps import at_equal_batch
 from draftmark.results.metrics.stamps import decoding
 from draftmark.results.metrics.step_times import step_times
 from draftmark.results.metrics.timing import SHARES, percentile_of, share_of
@@ -33,7 +34,10 @@ def _untimed(evidence: Evidence, times: StepTimes) -> str | None:
     return "the engine did not time its steps, or not all their parts"
 
 
-def _per_step(evidence: Evidence, times: StepTimes, seconds: Floats, *notes: str) -> Outcome:
+def _per_step(evidence: Evidence, times: StepTimes, part: str, *notes: str) -> Outcome:
+    if evidence.shares_steps:
+        return _per_engine_step(evidence, part)
+    seconds: Floats = getattr(times, part)
     if reason := _untimed(evidence, times):
         return missing(reason)
     return evidence.pooled(
@@ -41,6 +45,18 @@ def _per_step(evidence: Evidence, times: StepTimes, seconds: Floats, *notes: str
     )
 
 
+def _per_engine_step(evidence: Evidence, part: str) -> Outcome:
+    """Return the mean of a part over engine steps without prefill, which several requests share."""
+    if reason := evidence.no_steps():
+        return missing(reason)
+    steps = evidence.shared_steps
+    value = steps.mean(part)
+    if value is None:
+        return missing("the engine did not time its steps, or not all their parts")
+    return Outcome(value, round(steps.steps), "timed", notes=(_PER_ENGINE_STEP,))
+
+
+_PER_ENGINE_STEP = "per engine step without prefill; requests share steps, so there is no interval"
 _NO_SPAN = "no turn has known steps and a decode time that covers just them"
 _BASE_UNTIMED = "the baseline's engine did not time its steps"
 _OVERLAPS = "drafting overlaps verification: the most it can be"
@@ -125,10 +141,15 @@ def step_cost_ratio(evidence: Evidence) -> Outcome:
     about="Time of one decode step without speculation, on the same prompts.",
 )
 def t_target(evidence: Evidence) -> Outcome:
-    """Mean full decode step of the `none` arm, over the turns that this arm answered too."""
+    """Mean full decode step of the `none` arm, over the turns that this arm answered too.
+
+    Above one request in flight: per engine step without prefill, at the batch sizes that this arm's steps have.
+    """
     times, base, against = evidence.step_times, evidence.baseline_step_times, evidence.baseline_round
     if evidence.is_baseline:
-        return _per_step(evidence, times, times.whole)
+        return _per_step(evidence, times, "whole")
+    if evidence.shares_steps:
+        return _at_equal_batch(evidence, "whole", "whole", of="theirs")
     if isinstance(against, str):
         return missing(against)
     if base is None or not base.known[against.pairs.first].any():
@@ -147,8 +168,8 @@ def t_target(evidence: Evidence) -> Outcome:
     about="Time per step that the target works: running it over the drafts and choosing tokens.",
 )
 def t_verify(evidence: Evidence) -> Outcome:
-    """Sum of verification times / n."""
-    return _per_step(evidence, evidence.step_times, evidence.step_times.verify)
+    """Sum of verification times / n. Above one request in flight: per engine step without prefill."""
+    return _per_step(evidence, evidence.step_times, "verify")
 
 
 @declare(
@@ -162,7 +183,7 @@ def t_draft_busy(evidence: Evidence) -> Outcome:
     """Sum of drafting times / n, over all steps; 0 by definition without a drafter."""
     if not evidence.drafts:
         return _nothing_drafted(evidence)
-    return _per_step(evidence, evidence.step_times, evidence.step_times.busy)
+    return _per_step(evidence, evidence.step_times, "busy")
 
 
 @declare(
@@ -177,7 +198,7 @@ def t_draft_exposed(evidence: Evidence) -> Outcome:
     if not evidence.drafts:
         return _nothing_drafted(evidence)
     times = evidence.step_times
-    return _per_step(evidence, times, times.exposed, *((_OVERLAPS,) if times.overlaps else ()))
+    return _per_step(evidence, times, "exposed", *((_OVERLAPS,) if times.overlaps else ()))
 
 
 def _nothing_drafted(evidence: Evidence) -> Outcome:
@@ -195,12 +216,13 @@ def _nothing_drafted(evidence: Evidence) -> Outcome:
 )
 def t_other(evidence: Evidence) -> Outcome:
     """Step - (draft or verify): t_verify + t_draft_exposed + t_other is the whole step."""
-    times = evidence.step_times
-    return _per_step(evidence, times, np.maximum(times.whole - times.verify - times.exposed, 0.0))
+    return _per_step(evidence, evidence.step_times, "other")
 
 
 def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str) -> Outcome:
     """Return a part of this arm's step over one of the baseline's, on the turns that both answered."""
+    if evidence.shares_steps:
+        return _at_equal_batch(evidence, part, base_part, of="ratio")
     times, against = evidence.step_times, evidence.baseline_round
     if reason := _untimed(evidence, times):
         return missing(reason)
@@ -219,6 +241,26 @@ def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str
     return evidence.compared(columns, ratio_of_ratios, n=steps, notes=notes)
 
 
+def _at_equal_batch(evidence: Evidence, part: str, base_part: str, *, of: Literal["theirs", "ratio"]) -> Outcome:
+    """Return the baseline's time per engine step at this arm's batch sizes, or this arm's over it."""
+    if reason := evidence.no_steps():
+        return missing(reason)
+    theirs = evidence.baseline_shared_steps
+    if theirs is None:
+        return missing("the run has no baseline (`none`) arm with these prompts")
+    if evidence.shared_steps.steps == 0 or theirs.steps == 0:
+        return missing("the steps of this arm or of the baseline were not timed")
+    found = at_equal_batch(evidence.shared_steps, theirs, part, base_part)
+    if found is None:
+        return missing("no batch size occurred in both arms, so their steps cannot be compared")
+    if of == "ratio" and found.theirs == 0:
+        return missing("the time to compare with is 0 on these steps")
+    notes = (_PER_ENGINE_STEP, f"at equal batch size, {found.share:.0%} of the steps")
+    return Outcome(
+        found.theirs if of == "theirs" else found.ours / found.theirs, round(found.steps), "timed", notes=notes
+    )
+
+
 @declare(
     "draft_overhead",
     unit="1",
@@ -227,7 +269,10 @@ def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str
     about="Cost of drafting, in steps of the target alone: 0.1 means that it adds a tenth of one.",
 )
 def draft_overhead(evidence: Evidence) -> Outcome:
-    """O_d = t_draft_exposed / t_target, on the turns that both arms answered. n counts this arm's steps."""
+    """O_d = t_draft_exposed / t_target, on the turns that both arms answered. n counts this arm's steps.
+
+    Above one request in flight: per engine step without prefill, at equal batch size.
+    """
     if not evidence.drafts:
         return _nothing_drafted(evidence)
     return _against_baseline(evidence, "exposed", "whole", *((_OVERLAPS,) if evidence.step_times.overlaps else ()))
@@ -241,7 +286,10 @@ def draft_overhead(evidence: Evidence) -> Outcome:
     about="How much dearer it is to run the target over the drafts than over one token.",
 )
 def verify_inflation(evidence: Evidence) -> Outcome:
-    """t_verify of this arm / t_verify of `none`, on the turns that both answered. n counts this arm's steps."""
+    """t_verify of this arm / t_verify of `none`, on the turns that both answered. n counts this arm's steps.
+
+    Above one request in flight: per engine step without prefill, at equal batch size.
+    """
     if evidence.is_baseline:
         return _one(evidence)
     return _against_baseline(evidence, "verify", "verify")

@@ -90,10 +90,7 @@ def acceptance_histogram(evidence: Evidence) -> dict[int, Outcome]:
     counts = np.bincount(evidence.useful[evidence.counted.drafted > 0], minlength=evidence.draft_length + 1)
     shown = set(range(evidence.draft_length + 1)) | {int(j) for j in np.flatnonzero(counts)}
     total = int(counts.sum())
-    return {
-        j: Outcome(float(counts[j]), n=total, source=evidence.count_source, notes=evidence.known_notes)
-        for j in sorted(shown)
-    }
+    return {j: Outcome(float(counts[j]), n=total, source="engine", notes=evidence.known_notes) for j in sorted(shown)}
 
 
 @dataclass(frozen=True)
@@ -111,6 +108,8 @@ class _Binned:
     def __call__(self, evidence: Evidence) -> Outcome:
         if reason := evidence.no_steps():
             return missing(reason)
+        if evidence.infers_steps:
+            return missing("the engine did not tell where in the answer the steps without a draft lie")
         places = evidence.output_places if self.by == "output" else evidence.context_places
         if bool((places < 0).all()):
             return missing("the prompts' token counts are unknown, and so is the context length")

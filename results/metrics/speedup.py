@@ -290,7 +290,8 @@ def speedup_rule_of_thumb(evidence: Evidence) -> Outcome:
 
     _, steps, exposed, base_whole, base_steps, verify, whole = (float(column.sum()) for column in columns(against))
     if steps == 0:
-        return missing("the steps of this arm or of the baseline were not timed")
+        shared = "requests share steps, so that a turn's own are not timed"
+        return missing(shared if evidence.shares_steps else "the steps of this arm or of the baseline were not timed")
     per_step = steps * base_whole / base_steps
     verify, exposed, other = verify / per_step, exposed / per_step, (whole - verify - exposed) / per_step
     note = f"in steps of the baseline: verifying {verify:.2f}, drafting {exposed:.2f}, other {other:.2f}"

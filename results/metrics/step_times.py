@@ -1,7 +1,7 @@
 """Sums of the times that an engine gave for each step of a turn, and which turns have them.
 
 Times of a turn count where the engine gave all of them, none negative. Above one request per step they do not: a turn's
-record then holds time that it shared with others.
+record then holds time that it shared with others (see `shared_steps`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class StepTimes:
     busy: Floats
     exposed: Floats
     """What drafting adds: its time, as far as the step has room for it beside verification."""
+    other: Floats
+    """What is left of the step beside both."""
     overlaps: bool
     """Drafting and verification together exceed some step, so that exposed is the most it can be."""
 
@@ -53,5 +55,6 @@ def step_times(cell: CellColumns, *, drafts: bool) -> StepTimes:
         verify=summed(cell.verify_s),
         busy=summed(draft),
         exposed=summed(np.minimum(draft, room)),
+        other=summed(np.maximum(room - draft, 0.0)),
         overlaps=overlaps,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from draftmark.results.summary import Flag
 
@@ -25,6 +25,8 @@ class CheckedCell:
     columns: CellColumns
     divergences: list[Divergence] | None
     """Null where its outputs were not compared with the baseline's."""
+    engine: dict[str, Any] | None = None
+    """What the engine counted around it (`engine.json`); null where it counts nothing."""
 
     @property
     def drafts(self) -> bool:

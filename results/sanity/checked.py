@@ -15,6 +15,7 @@ from draftmark.results.sanity.running import (
     check_launches,
     check_machines,
 )
+from draftmark.results.sanity.sources import check_prefix_cache, check_sources
 from draftmark.results.sanity.speculation import check_speculation
 from draftmark.results.sanity.values import check_values
 from draftmark.results.summary import Flag
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedCell", "check_group", "check_run", "merged"]
 
-_PER_CELL = (check_speculation, check_client, check_launches, check_counts, check_failures, check_values)
+_PER_CELL = (
+    check_speculation,
+    check_client,
+    check_launches,
+    check_counts,
+    check_sources,
+    check_failures,
+    check_values,
+    check_prefix_cache,
+)
 _ORDER = ("speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values")
 _SEVERITY = ("fault", "warning", "note", "ok")
 
