@@ -36,8 +36,8 @@ def check_prefix_cache(cell: CheckedCell) -> Iterator[Flag]:
     read = sum(_difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
     if hits and read:
         text = (
-            f"The engine took {hits / read:.0%} of the prompt tokens from its prefix cache, so that prefill and the time "
-            "to the first token are those of prompts it had seen."
+            f"The engine took {hits / read:.0%} of the prompt tokens from its prefix cache, so that prefill and time "
+            "to first token are those of prompts it had seen."
         )
         yield cell.flag("values", "warning", text)
 
