@@ -16,7 +16,7 @@ from draftmark.dashboards.wording import interval, listed, value_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
+    from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
 MATERIAL_GAIN = 1.05
 """An interval that includes 1 and reaches above this leaves open a gain worth having."""
@@ -60,18 +60,18 @@ class Answer:
 def answers(summary: RunSummary) -> list[Answer]:
     """Return one answer per comparison group, in the run's order."""
     everyone = [cell.cell_id for cell in summary.cells]
-    faults = [flag for flag in summary.flags if flag.name == "losslessness" and flag.level == "fault"]
-    faulty = {cell for flag in faults for cell in flag.cells or everyone}
-    return [answer(group, faulty=faulty, flags=summary.flags) for group in groups_of(summary) if group.overall]
+    faults = [lamp for lamp in summary.lamps if lamp.name == "losslessness" and lamp.level == "fault"]
+    faulty = {cell for lamp in faults for cell in lamp.cells or everyone}
+    return [answer(group, faulty=faulty, lamps=summary.lamps) for group in groups_of(summary) if group.overall]
 
 
-def answer(group: Group, *, faulty: Collection[str] = (), flags: Sequence[Flag] = ()) -> Answer:
+def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] = ()) -> Answer:
     """Answer for one group.
 
     Args:
         group: The arms to choose from.
         faulty: Ids of cells whose output is wrong.
-        flags: The run's flags; those that put the answer in doubt are named beside it.
+        lamps: The run's lamps; those that put the answer in doubt are named beside it.
     """
     measured = [cell for cell in group.arms if _speedup(cell).value is not None]
     lossy = [cell for cell in measured if cell.cell_id in faulty]
@@ -85,7 +85,7 @@ def answer(group: Group, *, faulty: Collection[str] = (), flags: Sequence[Flag] 
             outcome="pays",
             headline=f"{best.arm} is {_times(best)} the speed of no speculation {interval(_speedup(best))}",
             details=(*_others(best, paying, sound), *_why_not_the_longest(best, sound), *asides),
-            sureness=(*_sureness(best), *_choice(len(sound)), *_doubts(group, best, flags)),
+            sureness=(*_sureness(best), *_choice(len(sound)), *_doubts(group, best, lamps)),
         )
     if not sound:
         return Answer(group.label, "unclear", _why_unmeasured(group, lossy), asides)
@@ -97,7 +97,7 @@ def answer(group: Group, *, faulty: Collection[str] = (), flags: Sequence[Flag] 
         outcome="unclear" if undecided else "nothing",
         headline=_unclear(spoken) if undecided else _nothing(spoken),
         details=(*_why_not_the_longest(spoken, sound), *asides),
-        sureness=(*_sureness(spoken), *_doubts(group, spoken, flags)),
+        sureness=(*_sureness(spoken), *_doubts(group, spoken, lamps)),
     )
 
 
@@ -215,9 +215,9 @@ def _choice(rivals: int) -> tuple[str, ...]:
     return (f"best of {rivals} arms, interval not widened for the choice",) if rivals > 1 else ()
 
 
-def _doubts(group: Group, cell: CellSummary, flags: Sequence[Flag]) -> tuple[str, ...]:
+def _doubts(group: Group, cell: CellSummary, lamps: Sequence[Lamp]) -> tuple[str, ...]:
     """Name the lamps that are not green for this arm, or for the group's baseline."""
     mine = {cell.cell_id}
-    grave = [flag for flag in flags if flag.level in {"warning", "fault"} and flag.name != "failures"]
+    grave = [lamp for lamp in lamps if lamp.level in {"warning", "fault"} and lamp.name != "failures"]
     meant = [f for f in grave if not f.cells or set(f.cells) & (group.cell_ids if f.name == "baseline" else mine)]
-    return tuple(dict.fromkeys(f"{flag.level} about {_SUBJECTS[flag.name]}" for flag in meant))
+    return tuple(dict.fromkeys(f"{lamp.level} about {_SUBJECTS[lamp.name]}" for lamp in meant))

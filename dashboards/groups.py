@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from draftmark.dashboards.wording import listed
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from draftmark.results.records import RunManifest
     from draftmark.results.summary import CellSummary, RunSummary
 

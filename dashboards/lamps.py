@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from draftmark.dashboards.wording import listed
+from draftmark.dashboards.groups import whereabouts
 
 if TYPE_CHECKING:
-    from draftmark.results.summary import Flag, RunSummary
+    from draftmark.results.summary import Lamp, RunSummary
 
 _TITLES = {
     "speculation": "Speculation really on",
@@ -20,47 +20,41 @@ _TITLES = {
     "failures": "Every turn finished",
     "values": "Values plausible",
 }
-"""What each lamp says when it is green."""
-
-_NAMED = 3
-"""Cells a flag names; of more it gives the number."""
+"""What each line says when its lamps are green."""
 
 _ALWAYS = ("speculation", "baseline", "losslessness", "client", "launches")
 _SEVERITY = {"fault": 0, "warning": 1, "note": 2, "ok": 3}
 
 
 @dataclass(frozen=True)
-class Lamp:
-    """One lamp. Its level is shown as a word and a sign, so that colour is never needed."""
+class LampLine:
+    """All lamps of one name as the page shows them. The level is a word and a sign, so that colour is never needed."""
 
     title: str
     level: Literal["ok", "note", "warning", "fault", "unknown"]
+    """That of the gravest."""
     word: str
     texts: tuple[str, ...]
-    """What was found, the gravest first, each ending with the cells it speaks of."""
+    """What each says, the gravest first, ending with the cells it speaks of."""
 
 
-def lamps(summary: RunSummary) -> list[Lamp]:
-    """Return the page's lamps: the five that every run owes, `unknown` where not checked, then any others raised."""
-    raised: dict[str, list[Flag]] = {}
-    for flag in summary.flags:
-        raised.setdefault(flag.name, []).append(flag)
-    arms = {cell.cell_id: f"{cell.arm} on {cell.suite}" for cell in summary.cells if cell.category is None}
+def lamp_lines(summary: RunSummary) -> list[LampLine]:
+    """Return the page's lamps: the five that every run owes, `unknown` where not checked, then any others lit."""
+    lit: dict[str, list[Lamp]] = {}
+    for lamp in summary.lamps:
+        lit.setdefault(lamp.name, []).append(lamp)
     found = []
     for name, title in _TITLES.items():
-        flags = sorted(raised.get(name, []), key=lambda flag: _SEVERITY[flag.level])
-        if flags:
-            worst = flags[0].level
-            texts = tuple(_said(flag, arms) for flag in flags)
-            found.append(Lamp(title, worst, worst, texts))
+        lamps = sorted(lit.get(name, []), key=lambda lamp: _SEVERITY[lamp.level])
+        if lamps:
+            worst = lamps[0].level
+            found.append(LampLine(title, worst, worst, tuple(_said(lamp, summary) for lamp in lamps)))
         elif name in _ALWAYS:
-            found.append(Lamp(title, "unknown", "not checked", ("This run holds no check of it.",)))
+            found.append(LampLine(title, "unknown", "not checked", ("This run holds no check of it.",)))
     return found
 
 
-def _said(flag: Flag, arms: dict[str, str]) -> str:
-    if not flag.cells or len(flag.cells) == len(arms):
-        return flag.text
-    if len(flag.cells) > _NAMED:
-        return f"{flag.text} ({len(flag.cells)} of {len(arms)} cells)"
-    return f"{flag.text} ({listed([arms.get(cell, cell) for cell in flag.cells])})"
+def _said(lamp: Lamp, summary: RunSummary) -> str:
+    """Return a lamp's sentence and, where it does not speak of the whole run, which cells it speaks of."""
+    where = whereabouts(lamp.cells, summary, everywhere_at_all=lamp.level == "ok")
+    return f"{lamp.text} ({where})" if where else lamp.text

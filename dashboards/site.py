@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.comparison import VERDICTS, answers
 from draftmark.dashboards.facts import blocks, definitions, headline_facts, plan_text, resolved_settings
-from draftmark.dashboards.lamps import lamps
+from draftmark.dashboards.lamps import lamp_lines
 from draftmark.dashboards.sections import sections
 from draftmark.dashboards.tables import arms_table, changes, divergences, failures
 from draftmark.results.errors import DraftmarkError
@@ -80,7 +80,7 @@ def render(summary: RunSummary, *, command: str | None = None) -> str:
             answers=answers(summary),
             verdicts=VERDICTS,
             command=command,
-            lamps=lamps(summary),
+            lamps=lamp_lines(summary),
             table=arms_table(summary),
             sections=sections(summary),
             changes=changes(summary),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord, Divergence, PromptRecord, RunManifest, TurnRecord
-    from draftmark.results.summary import Flag, MetricValue
+    from draftmark.results.summary import Lamp, MetricValue
 
 _DRAFTER_SETTINGS = frozenset({"drafter", "draft_length"})
 
@@ -36,7 +36,7 @@ def summarise(run: RunReader) -> RunSummary:
     labels = arm_labels(cell.key.arm for cell in manifest.cells)
     label_of = {cell.cell_id: label for cell, label in zip(manifest.cells, labels, strict=True)}
     cells: dict[str, list[CellSummary]] = {}
-    flags: list[Flag] = []
+    lamps: list[Lamp] = []
     for group_id, records in groups_of(manifest.cells).items():
         group = _load(group_id, records, run, seen)
         checked = []
@@ -48,13 +48,13 @@ def summarise(run: RunReader) -> RunSummary:
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
             checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found, run.engine(cell_id)))
-        flags += check_group(checked)
+        lamps += check_group(checked)
     in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
     return RunSummary(
         schema_version=SCHEMA_VERSION,
         manifest=manifest,
         cells=in_order,
-        flags=check_run(manifest, [cell for cell in in_order if cell.category is None], flags),
+        lamps=check_run(manifest, [cell for cell in in_order if cell.category is None], lamps),
         divergences=seen.divergences,
         failures=seen.failures,
         elapsed_s=seen.elapsed_s(manifest),

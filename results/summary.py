@@ -64,7 +64,7 @@ class CellSummary(Record):
     """Resolved settings that differ from the baseline's besides the drafter: name to (baseline, this arm)."""
 
 
-class Flag(Record):
+class Lamp(Record):
     """One lamp: something about the run that makes its numbers trustworthy, doubtful or void."""
 
     name: Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
@@ -81,7 +81,7 @@ class RunSummary(Record):
     schema_version: int
     manifest: RunManifest
     cells: list[CellSummary]
-    flags: list[Flag]
+    lamps: list[Lamp]
     divergences: list[Divergence]
     failures: list[dict[str, str]]
     """Failed turns: cell_id, question_id, turn_index, repeat, kind, message."""

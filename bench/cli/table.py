@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from draftmark.results.records import Divergence
-    from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
+    from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
 DASH = "-"
 _MOST_NAMED = 3
@@ -40,7 +40,7 @@ _COLUMNS = (
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
     """Return what `show` prints, top to bottom."""
     parts: list[RenderableType] = [_heading(summary)]
-    parts += [_flag(flag, summary) for level in _LEVELS for flag in summary.flags if flag.level == level]
+    parts += [_lamp(lamp, summary) for level in _LEVELS for lamp in summary.lamps if lamp.level == level]
     shown = [cell for cell in summary.cells if by_category or cell.category is None]
     for group in dict.fromkeys(cell.group for cell in shown):
         cells = [cell for cell in shown if cell.group == group]
@@ -61,13 +61,13 @@ def _heading(summary: RunSummary) -> Text:
     return text
 
 
-def _flag(flag: Flag, summary: RunSummary) -> Text:
-    where = _named(set(flag.cells), [cell for cell in summary.cells if cell.category is None])
-    return Text.assemble((f"{flag.level}: ", _LEVELS[flag.level]), harmless(f"{where}{flag.text}"))
+def _lamp(lamp: Lamp, summary: RunSummary) -> Text:
+    where = _named(set(lamp.cells), [cell for cell in summary.cells if cell.category is None])
+    return Text.assemble((f"{lamp.level}: ", _LEVELS[lamp.level]), harmless(f"{where}{lamp.text}"))
 
 
 def _named(ids: set[str], cells: list[CellSummary]) -> str:
-    """Say which cells a flag speaks of: nothing for all of them, a suite for all of its arms, else suite and arms."""
+    """Say which cells a lamp speaks of: nothing for all of them, a suite for all of its arms, else suite and arms."""
     if not ids or ids >= {cell.cell_id for cell in cells}:
         return ""
     parts = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.metrics.stamps import decoding
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ OK = "The baseline ran twice and is as fast as itself within the interval."
 DRIFT_UNJUDGED = f"Whether it drifted is not judged: fewer than {FEWEST_PAIRS} prompts were answered in two repeats."
 
 
-def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
+def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
     """Yield what one comparison group's baseline is worth: there, repeated, equal to its control, without drift."""
     if not any(cell.ran for cell in cells):
         return
@@ -34,57 +34,57 @@ def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
     baseline = next((cell for cell in cells if cell.is_baseline), None)
     if baseline is None or not baseline.ran:
         text = "No turn ran without speculation, so there is nothing to compare with and no speed-up."
-        yield Flag(name="baseline", level="warning", text=text, cells=ids)
+        yield Lamp(name="baseline", level="warning", text=text, cells=ids)
         return
     if len(baseline.columns.drafted) and baseline.columns.drafted.max() > 0:
         text = "The baseline drafted tokens: speculation was not off, so every speed-up here is void."
-        yield baseline.flag("baseline", "fault", text)
+        yield baseline.lamp("baseline", "fault", text)
     drift = baseline_drift(baseline.columns)
     yield from _drifted(baseline, drift)
     unjudged = "" if drift is not None else f" {DRIFT_UNJUDGED}"
     control = next((cell for cell in cells if cell.summary.control and cell.ran), None)
     if control is None:
         text = "The baseline ran once only, so nothing shows how far two equal runs differ here."
-        yield baseline.flag("baseline", "note", text + unjudged)
+        yield baseline.lamp("baseline", "note", text + unjudged)
         return
-    for flag in _against_itself(control):
-        yield flag.model_copy(update={"text": flag.text + unjudged})
+    for lamp in _against_itself(control):
+        yield lamp.model_copy(update={"text": lamp.text + unjudged})
 
 
-def _against_itself(control: CheckedCell) -> Iterator[Flag]:
+def _against_itself(control: CheckedCell) -> Iterator[Lamp]:
     ratio = control.summary.metrics.get("speedup")
     if ratio is None or ratio.value is None:
         reason = ratio.reason if ratio is not None and ratio.reason else "no reason is recorded"
         text = f"The two runs of the baseline could not be compared: {reason}."
-        yield control.flag("baseline", "note", text)
+        yield control.lamp("baseline", "note", text)
         return
     off = abs(ratio.value - 1)
     if ratio.low is not None and ratio.high is not None:
         said = f"The second run of the baseline was {ratio.value:.3f} times as fast as the first"
         said += f" ({ratio.low:.3f} to {ratio.high:.3f})"
         if ratio.low <= 1 <= ratio.high:
-            yield control.flag("baseline", "ok", OK)
+            yield control.lamp("baseline", "ok", OK)
         elif off <= TOLERATED:
-            yield control.flag("baseline", "note", f"{said}: more than chance, but too little to matter.")
+            yield control.lamp("baseline", "note", f"{said}: more than chance, but too little to matter.")
         else:
             text = f"{said}: something besides speculation changes the speed here, and speed-ups near 1 mean nothing."
-            yield control.flag("baseline", "warning", text)
+            yield control.lamp("baseline", "warning", text)
         return
     said = f"The two runs of the baseline differ by {off:.1%}, and too few conversations ran to tell whether by chance"
     if off > SUSPICIOUS:
-        yield control.flag("baseline", "warning", f"{said}; speed-ups of that size mean nothing.")
+        yield control.lamp("baseline", "warning", f"{said}; speed-ups of that size mean nothing.")
     else:
-        yield control.flag("baseline", "note", f"{said}.")
+        yield control.lamp("baseline", "note", f"{said}.")
 
 
-def _drifted(baseline: CheckedCell, drift: float | None) -> Iterator[Flag]:
+def _drifted(baseline: CheckedCell, drift: float | None) -> Iterator[Lamp]:
     if drift is None or abs(drift - 1) <= SUSPICIOUS:
         return
     text = (
         f"In its last repeat the baseline took {drift:.2f} times the time per token of its first, on the same prompts: "
         "the machine changed during the run (heat, other programs)."
     )
-    yield baseline.flag("baseline", "warning", text)
+    yield baseline.lamp("baseline", "warning", text)
 
 
 def baseline_drift(columns: CellColumns) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns
@@ -43,9 +43,9 @@ class CheckedCell:
         """Whether there is any successful turn to look at."""
         return self.summary.turns_ok > 0
 
-    def flag(self, name: Name, level: Level, text: str) -> Flag:
-        """Return a flag about this cell alone."""
-        return Flag(name=name, level=level, text=text, cells=[self.summary.cell_id])
+    def lamp(self, name: Name, level: Level, text: str) -> Lamp:
+        """Return a lamp about this cell alone."""
+        return Lamp(name=name, level=level, text=text, cells=[self.summary.cell_id])
 
 
 def counted(number: int, noun: str) -> str:

@@ -18,7 +18,7 @@ from draftmark.results.sanity.running import (
 from draftmark.results.sanity.sources import check_prefix_cache, check_sources
 from draftmark.results.sanity.speculation import check_speculation
 from draftmark.results.sanity.values import check_values
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,14 +42,14 @@ _ORDER = ("speculation", "baseline", "losslessness", "client", "launches", "iden
 _SEVERITY = ("fault", "warning", "note", "ok")
 
 
-def check_group(cells: Sequence[CheckedCell]) -> list[Flag]:
-    """Return every flag about the cells of one comparison group; pass them on to `check_run`."""
-    found = [flag for check in _PER_CELL for cell in cells for flag in check(cell)]
+def check_group(cells: Sequence[CheckedCell]) -> list[Lamp]:
+    """Return every lamp about the cells of one comparison group; pass them on to `check_run`."""
+    found = [lamp for check in _PER_CELL for cell in cells for lamp in check(cell)]
     return [*found, *check_baseline(cells), *check_output(cells)]
 
 
-def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterable[Flag]) -> list[Flag]:
-    """Return the run's flags: those of its groups and those of the whole, merged, the gravest of each name first.
+def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterable[Lamp]) -> list[Lamp]:
+    """Return the run's lamps: those of its groups and those of the whole, merged, the gravest of each name first.
 
     Args:
         manifest: The run's manifest.
@@ -59,15 +59,15 @@ def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterab
     return merged([*found, *check_machines(manifest), *check_any_token(cells)])
 
 
-def merged(flags: Iterable[Flag]) -> list[Flag]:
-    """Return flags with equal sentences joined over their cells; `ok` is said only where nothing worse is."""
+def merged(lamps: Iterable[Lamp]) -> list[Lamp]:
+    """Return lamps with equal sentences joined over their cells; `ok` is said only where nothing worse is."""
     joined: dict[tuple[str, str, str], list[str]] = {}
-    for flag in flags:
-        joined.setdefault((flag.name, flag.level, flag.text), []).extend(flag.cells)
+    for lamp in lamps:
+        joined.setdefault((lamp.name, lamp.level, lamp.text), []).extend(lamp.cells)
     worse = {name for name, level, _ in joined if level != "ok"}
     kept = [
-        Flag.model_validate({"name": name, "level": level, "text": text, "cells": list(dict.fromkeys(cells))})
+        Lamp.model_validate({"name": name, "level": level, "text": text, "cells": list(dict.fromkeys(cells))})
         for (name, level, text), cells in joined.items()
         if level != "ok" or name not in worse
     ]
-    return sorted(kept, key=lambda flag: (_ORDER.index(flag.name), _SEVERITY.index(flag.level)))
+    return sorted(kept, key=lambda lamp: (_ORDER.index(lamp.name), _SEVERITY.index(lamp.level)))

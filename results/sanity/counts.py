@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
     from draftmark.results.columns import CellColumns, Mask
     from draftmark.results.sanity.cell import CheckedCell
-    from draftmark.results.summary import Flag
+    from draftmark.results.summary import Lamp
 
 OK = "The engine's own counts add up on every turn: tokens, steps, drafts and accepted drafts."
 
 
-def check_counts(cell: CheckedCell) -> Iterator[Flag]:
+def check_counts(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield the first broken identity of a cell and how many more there are, or that all hold."""
     if not cell.ran:
         return
     columns, summary = cell.columns, cell.summary
     broken = broken_identities(columns, drafter=summary.drafter, draft_length=summary.draft_length, limit=1)
     if broken:
-        yield cell.flag("identities", "fault", f"The engine's counts do not add up: {'; '.join(broken)}.")
+        yield cell.lamp("identities", "fault", f"The engine's counts do not add up: {'; '.join(broken)}.")
     chunks = int(wrong_chunks(columns).sum())
     if chunks:
         text = f"In {counted(chunks, 'turn')} the pieces that arrived hold another number of tokens than the answer."
-        yield cell.flag("identities", "fault", text)
+        yield cell.lamp("identities", "fault", text)
     if not broken and not chunks and columns.has_steps[columns.ok].any():
-        yield cell.flag("identities", "ok", OK)
+        yield cell.lamp("identities", "ok", OK)
 
 
 def wrong_chunks(columns: CellColumns) -> Mask:

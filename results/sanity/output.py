@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from draftmark.results.records import Divergence
     from draftmark.results.sanity.cell import CheckedCell, Level
-    from draftmark.results.summary import Flag
+    from draftmark.results.summary import Lamp
 
 _WORDS = {"fault": "without excuse", "numeric-tie": "at a numeric tie", "unknown": "for a reason not measured"}
 
 OK = "Every answer to the same question is token for token the baseline's."
 
 
-def check_output(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
+def check_output(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
     """Yield, per speculating cell of one comparison group, how its answers differ from the baseline's.
 
     Answers in which the baseline's second run leaves its first are not held against an arm.
@@ -32,20 +32,20 @@ def check_output(cells: Sequence[CheckedCell]) -> Iterator[Flag]:
             f"Two runs without any speculation differ in {counted(len(unsteady), 'answer')}: the engine does not "
             "repeat itself there, so these answers are not held against a drafter."
         )
-        yield control.flag("losslessness", "warning" if _verdicts(unsteady)["fault"] else "note", text)
+        yield control.lamp("losslessness", "warning" if _verdicts(unsteady)["fault"] else "note", text)
     for cell in cells:
         if cell.drafts and cell.ran:
             yield _check(cell, unsteady)
 
 
-def _check(cell: CheckedCell, control: list[Divergence]) -> Flag:
+def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
     temperature = cell.record.key.sampling.temperature
     if temperature > 0:
         text = (
             f"At temperature {temperature:g} answers are drawn by chance and differ anyway; only a test of the "
             "engine's distribution can show that speculation leaves it unchanged."
         )
-        return cell.flag("losslessness", "note", text)
+        return cell.lamp("losslessness", "note", text)
     compared = cell.summary.metrics.get("divergent_turns")
     if cell.divergences is None or compared is None or compared.value is None:
         reason = compared.reason if compared is not None else None
@@ -55,14 +55,14 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Flag:
                 f"So far {compared.value:.0f} of {compared.n:,} answers left the baseline's; "
                 "why any did is looked into at the end of a run: resume it."
             )
-        return cell.flag("losslessness", "warning", text)
+        return cell.lamp("losslessness", "warning", text)
     if not cell.divergences:
-        return cell.flag("losslessness", "ok", OK)
+        return cell.lamp("losslessness", "ok", OK)
     found = _verdicts(cell.divergences)
     level, judgement = _judged(_verdicts(excess(cell.divergences, control)))
     what = ", ".join(f"{found[verdict]} {words}" for verdict, words in _WORDS.items() if found[verdict])
     said = f"{counted(found.total(), 'answer')} of {compared.n:,} left the baseline's ({what})"
-    return cell.flag("losslessness", level, f"{said}. {judgement}")
+    return cell.lamp("losslessness", level, f"{said}. {judgement}")
 
 
 def _judged(found: Counter[str]) -> tuple[Level, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.sanity.cell import counted
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,28 +35,28 @@ ONE_LAUNCH = (
 MACHINE_FACTS = ("cpu", "cores", "gpus", "platform", "python", "draftmark", "packages", "variables")
 
 
-def check_failures(cell: CheckedCell) -> Iterator[Flag]:
+def check_failures(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield failed and missing turns of a cell; both are kept out of every number."""
     summary = cell.summary
     done = summary.turns_ok + summary.turns_failed
     if summary.status == "left out":
-        yield cell.flag("failures", "note", f"This arm was left out: {summary.status_text}")
+        yield cell.lamp("failures", "note", f"This arm was left out: {summary.status_text}")
         return
     if summary.turns_failed:
         level: Level = "warning" if summary.turns_ok else "fault"
         text = f"{summary.turns_failed:,} of {counted(done, 'turn')} failed and count in no number; see the failures."
-        yield cell.flag("failures", level, text)
+        yield cell.lamp("failures", level, text)
     if done < summary.turns_expected and cell.record.lost is not None:
         text = f"Not finished ({done:,} of {counted(summary.turns_expected, 'turn')}), since {cell.record.lost}"
-        yield cell.flag("failures", "fault" if not done else "warning", text)
+        yield cell.lamp("failures", "fault" if not done else "warning", text)
     elif done < summary.turns_expected:
         text = f"Not finished ({done:,} of {counted(summary.turns_expected, 'turn')}): resume the run to get the rest."
-        yield cell.flag("failures", "warning", text)
+        yield cell.lamp("failures", "warning", text)
     elif not summary.turns_failed:
-        yield cell.flag("failures", "ok", FAILURES_OK)
+        yield cell.lamp("failures", "ok", FAILURES_OK)
 
 
-def check_client(cell: CheckedCell) -> Iterator[Flag]:
+def check_client(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield whether requests went out when they should have."""
     if not cell.ran:
         return
@@ -65,42 +65,42 @@ def check_client(cell: CheckedCell) -> Iterator[Flag]:
     late = late[columns.ok & np.isfinite(late)]
     if len(late) == 0:
         remote = any("url" in name.lower() for name in cell.record.key.engine)
-        yield cell.flag("client", "ok", CLIENT_OK if remote else IN_PROCESS_OK)
+        yield cell.lamp("client", "ok", CLIENT_OK if remote else IN_PROCESS_OK)
     elif (late > LATE_S).mean() > LATE_SHARE:
         text = (
             f"{(late > LATE_S).mean():.0%} of requests went out more than {LATE_S * 1000:.0f} ms after their planned "
             f"time (worst {late.max() * 1000:,.0f} ms): the client could not keep up, and waiting times read too short."
         )
-        yield cell.flag("client", "warning", text)
+        yield cell.lamp("client", "warning", text)
     else:
-        yield cell.flag("client", "ok", SCHEDULE_OK)
+        yield cell.lamp("client", "ok", SCHEDULE_OK)
 
 
-def check_launches(cell: CheckedCell) -> Iterator[Flag]:
+def check_launches(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield how many starts of the engine stand behind a cell's numbers."""
     if not cell.ran:
         return
     launches = len(np.unique(cell.columns.launch[cell.columns.ok]))
     if launches == 1:
-        yield cell.flag("launches", "note", ONE_LAUNCH)
+        yield cell.lamp("launches", "note", ONE_LAUNCH)
     else:
-        yield cell.flag("launches", "ok", f"The engine was launched {launches} times.")
+        yield cell.lamp("launches", "ok", f"The engine was launched {launches} times.")
 
 
-def check_machines(manifest: RunManifest) -> Iterator[Flag]:
+def check_machines(manifest: RunManifest) -> Iterator[Lamp]:
     """Yield what changed between the sessions of a resumed run."""
     environments = [session.environment for session in manifest.sessions]
     changed = Counter(name for one in environments[1:] for name in _differences(environments[0], one))
     if changed:
         text = f"The run was continued on another machine or with other software ({', '.join(changed)} changed)."
-        yield Flag(name="launches", level="warning", text=text, cells=[])
+        yield Lamp(name="launches", level="warning", text=text, cells=[])
 
 
-def check_any_token(cells: Sequence[CellSummary]) -> Iterator[Flag]:
+def check_any_token(cells: Sequence[CellSummary]) -> Iterator[Lamp]:
     """Yield a fault for a run in which not one turn succeeded: it measured nothing."""
     if not any(cell.turns_ok for cell in cells):
         text = "Not one turn succeeded, so this run measured nothing."
-        yield Flag(name="values", level="fault", text=text, cells=[])
+        yield Lamp(name="values", level="fault", text=text, cells=[])
 
 
 def _differences(one: Environment, other: Environment) -> list[str]:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from draftmark.results.columns import CellColumns, Mask
     from draftmark.results.sanity.cell import CheckedCell
-    from draftmark.results.summary import Flag
+    from draftmark.results.summary import Lamp
 
 AGREE = "What tells of the drafts agrees to the last one: {sources}."
 _NAMES = ("drafting_steps", "drafted_tokens", "accepted_tokens")
 
 
-def check_sources(cell: CheckedCell) -> Iterator[Flag]:
+def check_sources(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield where step records, statistics per request and engine counters disagree, or that they agree."""
     if not cell.ran or not cell.drafts:
         return
@@ -27,10 +27,10 @@ def check_sources(cell: CheckedCell) -> Iterator[Flag]:
     yield from found
     sources = _compared(cell)
     if len(sources) > 1 and not found:
-        yield cell.flag("identities", "ok", AGREE.format(sources=", ".join(sources)))
+        yield cell.lamp("identities", "ok", AGREE.format(sources=", ".join(sources)))
 
 
-def check_prefix_cache(cell: CheckedCell) -> Iterator[Flag]:
+def check_prefix_cache(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield how much of the prompts a prefix cache answered: repeated prompts then look faster than fresh ones."""
     hits = sum(_difference(window).get("cached_prompt_tokens", 0.0) for window in _windows(cell))
     read = sum(_difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
@@ -39,7 +39,7 @@ def check_prefix_cache(cell: CheckedCell) -> Iterator[Flag]:
             f"The engine took {hits / read:.0%} of the prompt tokens from its prefix cache, so that prefill and time "
             "to first token are those of prompts it had seen."
         )
-        yield cell.flag("values", "warning", text)
+        yield cell.lamp("values", "warning", text)
 
 
 def _compared(cell: CheckedCell) -> list[str]:
@@ -49,7 +49,7 @@ def _compared(cell: CheckedCell) -> list[str]:
         sources.append("step records")
     if (columns.ok & (columns.reported_drafting >= 0)).any():
         sources.append("statistics per request")
-    if any(_whole(cell, window) for window in _windows(cell)):
+    if any(_whole(cell, window) is not None for window in _windows(cell)):
         sources.append("engine counters")
     return sources
 
@@ -63,7 +63,7 @@ def _counts(columns: CellColumns) -> dict[str, Any]:
     }
 
 
-def _statistics(cell: CheckedCell) -> Iterator[Flag]:
+def _statistics(cell: CheckedCell) -> Iterator[Lamp]:
     columns = cell.columns
     told = {
         "drafting_steps": columns.reported_drafting,
@@ -81,10 +81,10 @@ def _statistics(cell: CheckedCell) -> Iterator[Flag]:
             + ", ".join(f"{ours[name][turn]:g} against {told[name][turn]} {name.replace('_', ' ')}" for name in _NAMES)
             + ")."
         )
-        yield cell.flag("identities", "fault", text)
+        yield cell.lamp("identities", "fault", text)
 
 
-def _counters(cell: CheckedCell) -> Iterator[Flag]:
+def _counters(cell: CheckedCell) -> Iterator[Lamp]:
     ours = _counts(cell.columns)
     for window in _windows(cell):
         here = _whole(cell, window)
@@ -108,7 +108,7 @@ def _counters(cell: CheckedCell) -> Iterator[Flag]:
                 f"In launch {window['launch']} the step records contradict the engine's counters: {', '.join(wrong)}. "
                 "Nothing else was in flight, and both counted the same tokens."
             )
-            yield cell.flag("identities", "fault", text)
+            yield cell.lamp("identities", "fault", text)
 
 
 def _windows(cell: CheckedCell) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from draftmark.results.sanity.cell import CheckedCell
-    from draftmark.results.summary import Flag
+    from draftmark.results.summary import Lamp
 
 PERFECT_RATE = 0.98
 """Share of accepted drafts from which acceptance is called perfect."""
@@ -27,44 +27,44 @@ CLEARLY_SLOWER = 0.95
 OK = "Speculation was on: tokens were drafted within the draft length asked for, and some were accepted."
 
 
-def check_speculation(cell: CheckedCell) -> Iterator[Flag]:
+def check_speculation(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield what is wrong with a speculating cell's drafting, or that nothing is."""
     if not cell.drafts or not cell.ran:
         return
     columns = cell.columns
     if not columns.has_steps[columns.ok].any():
         text = "The engine told nothing about its decode steps, so nothing shows whether speculation was on."
-        yield cell.flag("speculation", "warning", text)
+        yield cell.lamp("speculation", "warning", text)
         return
     if len(columns.drafted) == 0:
-        yield cell.flag("speculation", "warning", "No answer was longer than one token, so there was nothing to draft.")
+        yield cell.lamp("speculation", "warning", "No answer was longer than one token, so there was nothing to draft.")
         return
-    found = [flag for check in (_draft_length, _acceptance, _positions) for flag in check(cell)]
+    found = [lamp for check in (_draft_length, _acceptance, _positions) for lamp in check(cell)]
     yield from found
-    if all(flag.level == "note" for flag in found):
-        yield cell.flag("speculation", "ok", OK)
+    if all(lamp.level == "note" for lamp in found):
+        yield cell.lamp("speculation", "ok", OK)
     yield from _slower(cell)
 
 
-def _draft_length(cell: CheckedCell) -> Iterator[Flag]:
+def _draft_length(cell: CheckedCell) -> Iterator[Lamp]:
     limit, drafted = cell.summary.draft_length, int(cell.columns.drafted.max())
     delivered = int(cell.columns.delivered.max())
     if drafted > limit:
         text = (
             f"A step drafted {drafted} tokens although D is {limit}: the engine did not use the draft length asked for."
         )
-        yield cell.flag("speculation", "fault", text)
+        yield cell.lamp("speculation", "fault", text)
     elif delivered > limit + 1:
         text = (
             f"A step delivered {delivered} tokens although D = {limit} allows {limit + 1}: these are no single steps."
         )
-        yield cell.flag("speculation", "fault", text)
+        yield cell.lamp("speculation", "fault", text)
     elif 0 < drafted < limit:
         text = f"No step drafted more than {drafted} of the {limit} tokens allowed, so a D of {drafted} is what ran."
-        yield cell.flag("speculation", "note", text)
+        yield cell.lamp("speculation", "note", text)
 
 
-def _acceptance(cell: CheckedCell) -> Iterator[Flag]:
+def _acceptance(cell: CheckedCell) -> Iterator[Lamp]:
     columns = cell.columns
     steps, with_draft = len(columns.drafted), int((columns.drafted > 0).sum())
     drafted, accepted = int(columns.drafted.sum()), int(columns.accepted.sum())
@@ -74,23 +74,23 @@ def _acceptance(cell: CheckedCell) -> Iterator[Flag]:
             f"The drafter never proposed a token in {counted(steps, 'step')}: this is the baseline under another name. "
             "Check that speculation is on, or that the text has anything for this drafter."
         )
-        yield cell.flag("speculation", "warning", text)
+        yield cell.lamp("speculation", "warning", text)
     elif accepted == 0:
         text = (
             f"None of the {counted(drafted, 'drafted token')} was accepted and a step gave {length:.2f} tokens: the "
             "drafter adds only cost. Check that it fits the target (weights, tokenizer, template)."
         )
-        yield cell.flag("speculation", "warning", text)
+        yield cell.lamp("speculation", "warning", text)
     elif accepted >= PERFECT_RATE * drafted and with_draft < LOW_COVERAGE * steps:
         text = (
             f"{accepted:,} of {counted(drafted, 'drafted token')} were accepted, but only because little was tried: "
             f"{1 - with_draft / steps:.0%} of steps had no draft, the others {drafted / with_draft:.2f} tokens each. "
             f"The acceptance length over all steps is {length:.4g}."
         )
-        yield cell.flag("speculation", "warning", text)
+        yield cell.lamp("speculation", "warning", text)
 
 
-def _positions(cell: CheckedCell) -> Iterator[Flag]:
+def _positions(cell: CheckedCell) -> Iterator[Lamp]:
     """Name the tail of positions that were proposed often and never accepted."""
     columns = cell.columns
     proposed = np.bincount(columns.drafted)[::-1].cumsum()[::-1]  # steps that drafted at least k tokens
@@ -103,10 +103,10 @@ def _positions(cell: CheckedCell) -> Iterator[Flag]:
         f"Drafted tokens at {where} never accepted ({counted(int(proposed[dead].sum()), 'proposal')}): D = {deepest} "
         "would give the same for less."
     )
-    yield cell.flag("speculation", "warning", text)
+    yield cell.lamp("speculation", "warning", text)
 
 
-def _slower(cell: CheckedCell) -> Iterator[Flag]:
+def _slower(cell: CheckedCell) -> Iterator[Lamp]:
     speedup = cell.summary.metrics.get("speedup")
     if speedup is None or speedup.value is None or speedup.value >= 1:
         return
@@ -123,4 +123,4 @@ def _slower(cell: CheckedCell) -> Iterator[Flag]:
         )
     else:
         return
-    yield cell.flag("speculation", "note", text)
+    yield cell.lamp("speculation", "note", text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from draftmark.results.sanity.cell import CheckedCell
-    from draftmark.results.summary import Flag, MetricValue
+    from draftmark.results.summary import Lamp, MetricValue
 
 SHARES = ("coverage", "acceptance_rate", "conditional_acceptance", "joint_acceptance")
 """Metrics (or families) that lie between 0 and 1."""
@@ -26,21 +26,21 @@ _STATISTIC = re.compile(r"(?P<stem>.+)_(?P<rank>min|mean|p\d+|max|peak)")
 _SLACK = 1e-9
 
 
-def check_values(cell: CheckedCell) -> Iterator[Flag]:
+def check_values(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield what is impossible about a cell's stamps and metrics, or that nothing is."""
     if not cell.ran:
         return
     found = [*_stamps(cell), *_tokens(cell)]
     found += [
-        cell.flag("values", "fault", f"{text}: the number cannot be true.")
+        cell.lamp("values", "fault", f"{text}: the number cannot be true.")
         for text in impossible_metrics(cell.summary.metrics, draft_length=cell.summary.draft_length)
     ]
     yield from found
-    if all(flag.level == "note" for flag in found):
-        yield cell.flag("values", "ok", OK)
+    if all(lamp.level == "note" for lamp in found):
+        yield cell.lamp("values", "ok", OK)
 
 
-def _stamps(cell: CheckedCell) -> Iterator[Flag]:
+def _stamps(cell: CheckedCell) -> Iterator[Lamp]:
     columns = cell.columns
     order = [columns.sent_s, columns.first_s, columns.last_s, columns.done_s]
     # A comparison with an unknown stamp (NaN) is false, so it counts as in order.
@@ -50,26 +50,26 @@ def _stamps(cell: CheckedCell) -> Iterator[Flag]:
         text = (
             f"In {counted(number, 'turn')} time runs backwards (an answer ends before it starts): stamps are mixed up."
         )
-        yield cell.flag("values", "fault", text)
+        yield cell.lamp("values", "fault", text)
 
 
-def _tokens(cell: CheckedCell) -> Iterator[Flag]:
+def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
     columns, summary = cell.columns, cell.summary
     empty = int((columns.ok & (columns.tokens == 0)).sum())
     unknown = int((columns.ok & (columns.tokens < 0)).sum())
     if empty == summary.turns_ok:
-        yield cell.flag("values", "fault", "No turn gave a single token, so nothing was measured.")
+        yield cell.lamp("values", "fault", "No turn gave a single token, so nothing was measured.")
         throughput = summary.metrics.get("output_tps")
         if throughput is not None and throughput.value:
-            yield cell.flag("values", "fault", "There is a throughput although there are no tokens.")
+            yield cell.lamp("values", "fault", "There is a throughput although there are no tokens.")
     elif empty:
-        yield cell.flag("values", "note", f"{counted(empty, 'turn')} gave no token at all.")
+        yield cell.lamp("values", "note", f"{counted(empty, 'turn')} gave no token at all.")
     if unknown:
         text = f"The engine did not say how many tokens {counted(unknown, 'turn')} gave."
-        yield cell.flag("values", "warning", text)
+        yield cell.lamp("values", "warning", text)
     if summary.truncated == summary.turns_ok:
         text = "Every answer was cut at max_tokens, so nothing is known about how these texts end."
-        yield cell.flag("values", "note", text)
+        yield cell.lamp("values", "note", text)
 
 
 def impossible_metrics(metrics: Mapping[str, MetricValue], *, draft_length: int) -> list[str]:

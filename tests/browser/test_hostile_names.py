@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftmark.results.records import Divergence
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def hostile(specimen: ModuleType) -> RunSummary:
         cells.append(specimen.cell(**same, metrics=metrics, status="partial", status_text=name))
         cells.append(specimen.cell(**same, metrics=metrics, category=name))
     cells += [specimen.cell("ngram", 8, suite=name, cell_id=f"suite {name}", metrics=metrics) for name in SUITES]
-    flags = [Flag(name="failures", level="fault", text=name, cells=[name]) for name in NAMES]
+    lamps = [Lamp(name="failures", level="fault", text=name, cells=[name]) for name in NAMES]
     failures = [{"cell_id": name, "question_id": name, "kind": name, "message": name} for name in NAMES]
     diverged = [
         Divergence(
@@ -69,7 +69,7 @@ def hostile(specimen: ModuleType) -> RunSummary:
     ]
     plan = {name: name for name in NAMES}
     return specimen.run(
-        *cells, flags=flags, failures=failures, divergences=diverged, name=NAMES[0], plan=plan, status="complete"
+        *cells, lamps=lamps, failures=failures, divergences=diverged, name=NAMES[0], plan=plan, status="complete"
     )
 
 

@@ -15,7 +15,7 @@ from draftmark.results.records import (
     Session,
     SuiteIdentity,
 )
-from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
+from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def manifest(
 
 def run(
     *cells: CellSummary,
-    flags: Sequence[Flag] = (),
+    lamps: Sequence[Lamp] = (),
     divergences: Sequence[Divergence] = (),
     failures: Sequence[dict[str, str]] = (),
     **of_manifest: object,
@@ -156,7 +156,7 @@ def run(
         schema_version=1,
         manifest=manifest(cells, **of_manifest),
         cells=list(cells),
-        flags=list(flags),
+        lamps=list(lamps),
         divergences=list(divergences),
         failures=list(failures),
         elapsed_s=312.4,
@@ -271,27 +271,27 @@ def demo() -> RunSummary:
     partial = {"status": "partial", "status_text": "partial 3/5", "turns_ok": 3, "turns_expected": 5, "turns_failed": 1}
     place = next(i for i, one in enumerate(cells) if one.arm == "ngram D=3" and one.suite == "long-sequence")
     cells[place] = cells[place].model_copy(update=partial)
-    flags = [
-        Flag(
+    lamps = [
+        Lamp(
             name="speculation",
             level="ok",
             text="Every arm drafted with the D it was asked for; coverage is 31% to 41%.",
             cells=[],
         ),
-        Flag(name="baseline", level="ok", text="The two runs of no speculation agree within 1.2%.", cells=[]),
-        Flag(
+        Lamp(name="baseline", level="ok", text="The two runs of no speculation agree within 1.2%.", cells=[]),
+        Lamp(
             name="losslessness",
             level="note",
             text="2 answers leave those of no speculation, both at numeric ties.",
             cells=["coding/ngram D=8"],
         ),
-        Flag(
+        Lamp(
             name="launches",
             level="note",
             text="One launch of the engine: intervals hold what other prompts would change, not what a restart would.",
             cells=[],
         ),
-        Flag(name="failures", level="warning", text="1 of 360 turns failed.", cells=["long-sequence/ngram D=3"]),
+        Lamp(name="failures", level="warning", text="1 of 360 turns failed.", cells=["long-sequence/ngram D=3"]),
     ]
     tie = Divergence(
         cell_id="coding/ngram D=8",
@@ -315,4 +315,4 @@ def demo() -> RunSummary:
         "kind": "context-limit",
         "message": "the answer reached the context limit of 8192 tokens",
     }
-    return run(*cells, flags=flags, divergences=[tie], failures=[failed])
+    return run(*cells, lamps=lamps, divergences=[tie], failures=[failed])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftmark.dashboards.comparison import answers
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -129,16 +129,16 @@ def test_a_group_without_a_baseline_or_without_arms_cannot_tell(specimen: Module
 def test_an_arm_that_changes_the_output_never_pays(specimen: ModuleType) -> None:
     wrong = specimen.cell("ngram", 8, metrics=specimen.gain(1.9, 1.7, 2.1))
     right = specimen.cell("ngram", 3, metrics=specimen.gain(1.2, 1.1, 1.3))
-    fault = Flag(name="losslessness", level="fault", text="3 answers differ.", cells=[wrong.cell_id])
-    answer = only(specimen.run(specimen.baseline(), wrong, right, flags=[fault]))
+    fault = Lamp(name="losslessness", level="fault", text="3 answers differ.", cells=[wrong.cell_id])
+    answer = only(specimen.run(specimen.baseline(), wrong, right, lamps=[fault]))
     assert answer.headline == "ngram D=3 is 1.20x the speed of no speculation [1.10, 1.30]"
     assert "ngram D=8 measures 1.90x but changes the output, so it does not count" in answer.details
 
 
 def test_a_fault_of_all_cells_leaves_no_winner(specimen: ModuleType) -> None:
     arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.9, 1.7, 2.1))
-    fault = Flag(name="losslessness", level="fault", text="Every answer differs.", cells=[])
-    answer = only(specimen.run(specimen.baseline(), arm, flags=[fault]))
+    fault = Lamp(name="losslessness", level="fault", text="Every answer differs.", cells=[])
+    answer = only(specimen.run(specimen.baseline(), arm, lamps=[fault]))
     assert (answer.outcome, answer.headline) == (
         "unclear",
         "the only arms with a measured speed-up change the output",
@@ -147,8 +147,8 @@ def test_a_fault_of_all_cells_leaves_no_winner(specimen: ModuleType) -> None:
 
 def test_numeric_ties_do_not_disqualify(specimen: ModuleType) -> None:
     arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.9, 1.7, 2.1))
-    tie = Flag(name="losslessness", level="note", text="1 numeric tie.", cells=[arm.cell_id])
-    assert only(specimen.run(specimen.baseline(), arm, flags=[tie])).outcome == "pays"
+    tie = Lamp(name="losslessness", level="note", text="1 numeric tie.", cells=[arm.cell_id])
+    assert only(specimen.run(specimen.baseline(), arm, lamps=[tie])).outcome == "pays"
 
 
 def test_the_winner_is_the_fastest_proven_arm_and_the_rest_is_said(specimen: ModuleType) -> None:
@@ -207,12 +207,12 @@ def test_the_demo_answers_suite_by_suite(specimen: ModuleType) -> None:
 def test_lamps_that_are_not_green_for_the_winner_or_the_baseline_stand_beside_the_answer(specimen: ModuleType) -> None:
     arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.32, 1.10, 1.58))
     control = specimen.cell("none", 0, arm="none (control)", control=True, cell_id="coding/control")
-    flags = [
-        Flag(name="baseline", level="warning", text="The two runs differ by 9%.", cells=["coding/control"]),
-        Flag(name="speculation", level="warning", text="Coverage is 2%.", cells=["coding/other"]),
-        Flag(name="launches", level="note", text="One launch.", cells=[]),
+    lamps = [
+        Lamp(name="baseline", level="warning", text="The two runs differ by 9%.", cells=["coding/control"]),
+        Lamp(name="speculation", level="warning", text="Coverage is 2%.", cells=["coding/other"]),
+        Lamp(name="launches", level="note", text="One launch.", cells=[]),
     ]
-    answer = only(specimen.run(specimen.baseline(), control, arm, flags=flags))
+    answer = only(specimen.run(specimen.baseline(), control, arm, lamps=lamps))
     assert answer.sureness == ("95% interval over 24 pairs", "warning about the baseline")
 
 

@@ -256,7 +256,7 @@ def test_divergences_of_every_cell_are_gathered(
         store.write_divergences("b", [row])
         summary = summarise(store)
     assert summary.divergences == [row]
-    assert [flag.level for flag in summary.flags if flag.name == "losslessness"] == ["fault"]
+    assert [lamp.level for lamp in summary.lamps if lamp.name == "losslessness"] == ["fault"]
 
 
 def test_a_good_run_has_every_lamp_and_no_alarm(
@@ -279,16 +279,16 @@ def test_a_good_run_has_every_lamp_and_no_alarm(
             store.append_turn(answer(n, "b", [(3, 2), (3, 1), (0, 0)]))
             store.append_turn(answer(n, "c", [(0, 0)] * 6))
         store.write_divergences("b", [])
-        flags = summarise(store).flags
-    assert {flag.name for flag in flags} == {
+        lamps = summarise(store).lamps
+    assert {lamp.name for lamp in lamps} == {
         "speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values",
     }  # fmt: skip
-    assert [flag for flag in flags if flag.level in {"warning", "fault"}] == []
+    assert [lamp for lamp in lamps if lamp.level in {"warning", "fault"}] == []
 
 
 def test_a_run_without_a_token_is_a_fault(written: Written, make_cell: MakeCell, make_turn: MakeTurn) -> None:
-    flags = summarise(written([make_cell()], [make_turn("p1", output_tokens=0)])).flags
-    assert any(flag.level == "fault" and "No turn gave a single token" in flag.text for flag in flags)
+    lamps = summarise(written([make_cell()], [make_turn("p1", output_tokens=0)])).lamps
+    assert any(lamp.level == "fault" and "No turn gave a single token" in lamp.text for lamp in lamps)
 
 
 def test_a_summary_survives_the_disk(

@@ -12,7 +12,7 @@ from draftmark.bench.cli.table import run_lines
 from draftmark.results.records import Divergence
 from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise
-from draftmark.results.summary import CellSummary, Flag, MetricValue, RunSummary
+from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,13 +178,13 @@ def test_seconds_become_milliseconds_and_shares_percent(summary: RunSummary) -> 
 
 
 def test_what_is_wrong_stands_on_top_worst_first(summary: RunSummary) -> None:
-    flags = [
-        Flag(name="client", level="note", text="by the way", cells=[]),
-        Flag(name="client", level="ok", text="all is well", cells=[]),
-        Flag(name="losslessness", level="fault", text="output changed [bold]", cells=[]),
-        Flag(name="baseline", level="warning", text="it drifts", cells=[summary.cells[0].cell_id]),
+    lamps = [
+        Lamp(name="client", level="note", text="by the way", cells=[]),
+        Lamp(name="client", level="ok", text="all is well", cells=[]),
+        Lamp(name="losslessness", level="fault", text="output changed [bold]", cells=[]),
+        Lamp(name="baseline", level="warning", text="it drifts", cells=[summary.cells[0].cell_id]),
     ]
-    lines = text_of(summary.model_copy(update={"flags": flags})).splitlines()
+    lines = text_of(summary.model_copy(update={"lamps": lamps})).splitlines()
     assert lines[1:4] == ["fault: output changed [bold]", "warning: [talk: none] it drifts", "note: by the way"]
     assert "all is well" not in "\n".join(lines)
 
@@ -259,8 +259,8 @@ def test_a_flag_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> N
         (baseline, ngram): "[talk: none, ngram D=3] ",
     }
     for cells, named in cases.items():
-        flag = Flag(name="client", level="note", text="so it is", cells=list(cells))
-        assert f"note: {named}so it is" in text_of(summary.model_copy(update={"flags": [flag]}))
+        lamp = Lamp(name="client", level="note", text="so it is", cells=list(cells))
+        assert f"note: {named}so it is" in text_of(summary.model_copy(update={"lamps": [lamp]}))
 
 
 def test_the_table_fits_eighty_columns(run_folder: Path, summary: RunSummary) -> None:

@@ -53,29 +53,29 @@ def group(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[
 def test_the_baseline_is_held_against_its_second_run(
     group: Group, make_metric: MakeMetric, ratio: tuple[float | None, ...], level: str, text: str
 ) -> None:
-    (flag,) = check_baseline(group(make_metric(*ratio)))
-    assert (flag.name, flag.level, flag.cells) == ("baseline", level, ["again"])
-    assert text in flag.text
+    (lamp,) = check_baseline(group(make_metric(*ratio)))
+    assert (lamp.name, lamp.level, lamp.cells) == ("baseline", level, ["again"])
+    assert text in lamp.text
 
 
 def test_a_baseline_that_ran_once_is_noted(group: Group) -> None:
     base, _, ngram = group(None)
-    (flag,) = check_baseline([base, ngram])
-    assert (flag.level, flag.cells) == ("note", ["base"])
-    assert "ran once only" in flag.text
+    (lamp,) = check_baseline([base, ngram])
+    assert (lamp.level, lamp.cells) == ("note", ["base"])
+    assert "ran once only" in lamp.text
 
 
 def test_without_a_baseline_there_is_no_speed_up(group: Group) -> None:
     _, _, ngram = group(None)
-    (flag,) = check_baseline([ngram])
-    assert (flag.level, flag.cells) == ("warning", ["ngram"])
-    assert "nothing to compare with" in flag.text
+    (lamp,) = check_baseline([ngram])
+    assert (lamp.level, lamp.cells) == ("warning", ["ngram"])
+    assert "nothing to compare with" in lamp.text
 
 
 def test_a_baseline_that_only_failed_is_none(group: Group, make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     _, _, ngram = group(None)
-    (flag,) = check_baseline([make_checked([make_turn("p1", "base", status="failed")]), ngram])
-    assert flag.level == "warning"
+    (lamp,) = check_baseline([make_checked([make_turn("p1", "base", status="failed")]), ngram])
+    assert lamp.level == "warning"
 
 
 def test_nothing_is_said_of_a_group_without_answers(make_checked: MakeChecked) -> None:
@@ -86,7 +86,7 @@ def test_a_baseline_that_drafts_is_none(
     make_checked: MakeChecked, make_turn: MakeTurn, make_steps: Callable[..., StepColumns]
 ) -> None:
     cell = make_checked([make_turn(steps=make_steps((3, 0), (0, 0)))])
-    assert [flag.level for flag in check_baseline([cell])] == ["fault", "note"]
+    assert [lamp.level for lamp in check_baseline([cell])] == ["fault", "note"]
 
 
 def answered(make_turn: MakeTurn, seconds_per_token: dict[int, list[float]]) -> CellColumns:
@@ -121,8 +121,8 @@ def test_a_drifting_baseline_is_a_warning(make_checked: MakeChecked, make_turn: 
             for n in range(3)
         ]
 
-    assert [flag.level for flag in check_baseline([make_checked(turns(1.2))])] == ["warning", "note"]
-    assert [flag.level for flag in check_baseline([make_checked(turns(1.05))])] == ["note"]
+    assert [lamp.level for lamp in check_baseline([make_checked(turns(1.2))])] == ["warning", "note"]
+    assert [lamp.level for lamp in check_baseline([make_checked(turns(1.05))])] == ["note"]
 
 
 def test_tokens_of_the_first_chunk_take_no_decode_time(make_turn: MakeTurn) -> None:
@@ -154,6 +154,6 @@ def test_where_drift_cannot_be_judged_the_lamp_says_so(
             for n in range(3)
         ]
     )
-    assert [flag.text for flag in check_baseline([base, control])] == [f"{OK} {DRIFT_UNJUDGED}"]
-    assert [flag.text for flag in check_baseline([twice, control])] == [OK]
+    assert [lamp.text for lamp in check_baseline([base, control])] == [f"{OK} {DRIFT_UNJUDGED}"]
+    assert [lamp.text for lamp in check_baseline([twice, control])] == [OK]
     assert "fewer than 3 prompts were answered in two repeats" in DRIFT_UNJUDGED

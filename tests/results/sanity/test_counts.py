@@ -46,8 +46,8 @@ def turn(make_turn: MakeTurn, question_id: str = "p1", **changes: Any) -> TurnRe
 
 
 def test_counts_that_add_up_are_fine(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    flags = list(check_counts(make_checked([turn(make_turn)], NGRAM)))
-    assert [(flag.name, flag.level, flag.text) for flag in flags] == [("identities", "ok", OK)]
+    lamps = list(check_counts(make_checked([turn(make_turn)], NGRAM)))
+    assert [(lamp.name, lamp.level, lamp.text) for lamp in lamps] == [("identities", "ok", OK)]
 
 
 @pytest.mark.parametrize(
@@ -65,19 +65,19 @@ def test_a_turn_whose_counts_disagree_is_named(
     make_checked: MakeChecked, make_turn: MakeTurn, changes: dict[str, Any]
 ) -> None:
     cell = make_checked([turn(make_turn, "good"), turn(make_turn, "bad", **changes), turn(make_turn, "fine")], NGRAM)
-    (flag,) = check_counts(cell)
-    assert (flag.name, flag.level) == ("identities", "fault")
-    assert flag.text.startswith("The engine's counts do not add up: question bad, turn 0, repeat 0: ")
+    (lamp,) = check_counts(cell)
+    assert (lamp.name, lamp.level) == ("identities", "fault")
+    assert lamp.text.startswith("The engine's counts do not add up: question bad, turn 0, repeat 0: ")
 
 
 def test_more_broken_turns_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (flag,) = check_counts(make_checked([turn(make_turn, f"p{n}", ids=[1] * 6) for n in range(4)], NGRAM))
-    assert flag.text.endswith("3 more of this kind.")
+    (lamp,) = check_counts(make_checked([turn(make_turn, f"p{n}", ids=[1] * 6) for n in range(4)], NGRAM))
+    assert lamp.text.endswith("3 more of this kind.")
 
 
 def test_chunks_that_lack_tokens_are_named(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (flag,) = check_counts(make_checked([turn(make_turn), turn(make_turn, "p2", chunks=[1, 3, 1, 1])], NGRAM))
-    assert (flag.level, flag.text) == (
+    (lamp,) = check_counts(make_checked([turn(make_turn), turn(make_turn, "p2", chunks=[1, 3, 1, 1])], NGRAM))
+    assert (lamp.level, lamp.text) == (
         "fault",
         "In 1 turn the pieces that arrived hold another number of tokens than the answer.",
     )
@@ -88,9 +88,9 @@ def test_what_an_engine_does_not_tell_breaks_nothing(make_checked: MakeChecked, 
     silent = make_turn("p2", output_ids=[1, 2])
     empty = make_turn("p3", output_tokens=0, output_ids=[], steps=StepColumns(drafted=[], accepted=[], delivered=[]))
     assert list(check_counts(make_checked([unknown, silent]))) == []
-    assert [flag.level for flag in check_counts(make_checked([empty]))] == ["ok"]
+    assert [lamp.level for lamp in check_counts(make_checked([empty]))] == ["ok"]
 
 
 def test_failed_turns_are_not_judged(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     failed = turn(make_turn, tokens=99).model_copy(update={"status": "failed", "question_id": "p2"})
-    assert [flag.level for flag in check_counts(make_checked([turn(make_turn), failed], NGRAM))] == ["ok"]
+    assert [lamp.level for lamp in check_counts(make_checked([turn(make_turn), failed], NGRAM))] == ["ok"]

@@ -48,7 +48,7 @@ def said(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[t
             make_checked([make_turn("q0", "again")], CONTROL, divergences=control or []),
             make_checked(answers, NGRAM, **({"divergences": arm, "metrics": {"divergent_turns": compared}} | changes)),
         ]
-        return [(flag.level, flag.text) for flag in check_output(cells)]
+        return [(lamp.level, lamp.text) for lamp in check_output(cells)]
 
     return check
 

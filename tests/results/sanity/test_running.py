@@ -20,7 +20,7 @@ from draftmark.results.sanity.running import (
     check_launches,
     check_machines,
 )
-from draftmark.results.summary import Flag
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
 
 def test_failed_turns_are_counted_apart(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     turns = [make_turn("p1"), make_turn("p2", status="failed"), make_turn("p3", status="failed")]
-    (flag,) = check_failures(make_checked(turns))
-    assert flag.level == "warning"
-    assert flag.text.startswith("2 of 3 turns failed and count in no number")
-    (flag,) = check_failures(make_checked(turns[1:]))
-    assert flag.level == "fault"
+    (lamp,) = check_failures(make_checked(turns))
+    assert lamp.level == "warning"
+    assert lamp.text.startswith("2 of 3 turns failed and count in no number")
+    (lamp,) = check_failures(make_checked(turns[1:]))
+    assert lamp.level == "fault"
 
 
 def test_missing_turns_are_named(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (flag,) = check_failures(make_checked([make_turn(f"p{n}") for n in range(3)], turns_expected=5))
-    assert (flag.level, flag.text) == ("warning", "Not finished (3 of 5 turns): resume the run to get the rest.")
+    (lamp,) = check_failures(make_checked([make_turn(f"p{n}") for n in range(3)], turns_expected=5))
+    assert (lamp.level, lamp.text) == ("warning", "Not finished (3 of 5 turns): resume the run to get the rest.")
 
 
 def test_an_arm_left_out_is_noted_with_its_reason(make_checked: MakeChecked) -> None:
     cell = make_checked([], status="left out", status_text="arctic-inference is not installed", turns_expected=5)
-    assert [(flag.level, flag.text) for flag in check_failures(cell)] == [
+    assert [(lamp.level, lamp.text) for lamp in check_failures(cell)] == [
         ("note", "This arm was left out: arctic-inference is not installed")
     ]
 
 
 def test_a_finished_cell_is_fine(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    assert [(flag.level, flag.text) for flag in check_failures(make_checked([make_turn()]))] == [("ok", FAILURES_OK)]
+    assert [(lamp.level, lamp.text) for lamp in check_failures(make_checked([make_turn()]))] == [("ok", FAILURES_OK)]
 
 
 def test_an_engine_in_this_process_has_no_client_to_be_late(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (flag,) = check_client(make_checked([make_turn(sent_s=0.1)]))
-    assert (flag.name, flag.level, flag.text) == ("client", "ok", IN_PROCESS_OK)
+    (lamp,) = check_client(make_checked([make_turn(sent_s=0.1)]))
+    assert (lamp.name, lamp.level, lamp.text) == ("client", "ok", IN_PROCESS_OK)
 
 
 def test_a_client_that_cannot_keep_its_schedule_is_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
@@ -68,19 +68,19 @@ def test_a_client_that_cannot_keep_its_schedule_is_a_warning(make_checked: MakeC
         turns = [make_turn(f"p{n}", scheduled_s=1.0, sent_s=1.2 if n < late else 1.01) for n in range(100)]
         return make_checked(turns)
 
-    assert [(flag.level, flag.text) for flag in check_client(cell(1))] == [("ok", SCHEDULE_OK)]
-    (flag,) = check_client(cell(2))
-    assert flag.level == "warning"
-    assert flag.text.startswith("2% of requests went out more than 50 ms after their planned time (worst 200 ms)")
+    assert [(lamp.level, lamp.text) for lamp in check_client(cell(1))] == [("ok", SCHEDULE_OK)]
+    (lamp,) = check_client(cell(2))
+    assert lamp.level == "warning"
+    assert lamp.text.startswith("2% of requests went out more than 50 ms after their planned time (worst 200 ms)")
 
 
 def test_launches_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     once = make_checked([make_turn("p1"), make_turn("p2")])
     twice = make_checked([make_turn("p1", launch=0), make_turn("p2", launch=3)])
     failed = make_checked([make_turn("p1", launch=0), make_turn("p2", launch=1, status="failed")])
-    assert [(flag.level, flag.text) for flag in check_launches(once)] == [("note", ONE_LAUNCH)]
-    assert [(flag.level, flag.text) for flag in check_launches(twice)] == [("ok", "The engine was launched 2 times.")]
-    assert [flag.level for flag in check_launches(failed)] == ["note"]
+    assert [(lamp.level, lamp.text) for lamp in check_launches(once)] == [("note", ONE_LAUNCH)]
+    assert [(lamp.level, lamp.text) for lamp in check_launches(twice)] == [("ok", "The engine was launched 2 times.")]
+    assert [lamp.level for lamp in check_launches(failed)] == ["note"]
 
 
 def test_a_run_continued_elsewhere_is_a_warning(make_manifest: MakeManifest) -> None:
@@ -90,39 +90,39 @@ def test_a_run_continued_elsewhere_is_a_warning(make_manifest: MakeManifest) -> 
     there = Session(started_at="2026-11-30T08:00:00Z", environment=moved)
     assert list(check_machines(manifest)) == []
     assert list(check_machines(make_manifest(sessions=[here, here]))) == []
-    (flag,) = check_machines(make_manifest(sessions=[here, there, there]))
-    assert (flag.name, flag.level, flag.cells) == ("launches", "warning", [])
-    assert "(cpu, packages changed)" in flag.text
+    (lamp,) = check_machines(make_manifest(sessions=[here, there, there]))
+    assert (lamp.name, lamp.level, lamp.cells) == ("launches", "warning", [])
+    assert "(cpu, packages changed)" in lamp.text
 
 
 def test_a_run_without_one_success_measured_nothing(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     failed, good = make_checked([make_turn(status="failed")]).summary, make_checked([make_turn()]).summary
-    assert [(flag.name, flag.level) for flag in check_any_token([failed])] == [("values", "fault")]
-    assert [flag.level for flag in check_any_token([])] == ["fault"]
+    assert [(lamp.name, lamp.level) for lamp in check_any_token([failed])] == [("values", "fault")]
+    assert [lamp.level for lamp in check_any_token([])] == ["fault"]
     assert list(check_any_token([failed, good])) == []
 
 
-def flag(name: str, level: str, text: str, *cells: str) -> Flag:
-    return Flag.model_validate({"name": name, "level": level, "text": text, "cells": list(cells)})
+def lamp(name: str, level: str, text: str, *cells: str) -> Lamp:
+    return Lamp.model_validate({"name": name, "level": level, "text": text, "cells": list(cells)})
 
 
 def test_equal_sentences_are_said_once() -> None:
-    assert merged([flag("launches", "note", "once", "a"), flag("launches", "note", "once", "b", "a")]) == [
-        flag("launches", "note", "once", "a", "b")
+    assert merged([lamp("launches", "note", "once", "a"), lamp("launches", "note", "once", "b", "a")]) == [
+        lamp("launches", "note", "once", "a", "b")
     ]
 
 
 def test_ok_is_said_only_where_nothing_worse_is() -> None:
     found = [
-        flag("baseline", "ok", "fine", "a"),
-        flag("speculation", "ok", "fine", "a"),
-        flag("speculation", "note", "slow", "b"),
-        flag("speculation", "fault", "off", "c"),
+        lamp("baseline", "ok", "fine", "a"),
+        lamp("speculation", "ok", "fine", "a"),
+        lamp("speculation", "note", "slow", "b"),
+        lamp("speculation", "fault", "off", "c"),
     ]
     assert merged(found) == [found[3], found[2], found[0]]
 
 
 @pytest.mark.parametrize("level", ["note", "warning"])
 def test_the_runs_own_flags_join_those_of_its_groups(make_manifest: MakeManifest, level: str) -> None:
-    found = check_run(make_manifest(), [], [flag("launches", level, "once", "a")])
+    found = check_run(make_manifest(), [], [lamp("launches", level, "once", "a")])
     assert [(each.name, each.level) for each in found] == [("launches", level), ("values", "fault")]

@@ -33,7 +33,7 @@ def said(make_checked: MakeChecked, make_turn: MakeTurn, make_steps: MakeSteps) 
         steps = make_steps(*pairs)
         turn = make_turn(steps=steps, output_tokens=1 + sum(steps.delivered))
         cell = make_checked([turn], ngram(draft_length), **changes)
-        return [(flag.level, flag.text) for flag in check_speculation(cell)]
+        return [(lamp.level, lamp.text) for lamp in check_speculation(cell)]
 
     return check
 
@@ -88,9 +88,9 @@ def test_more_tokens_per_step_than_d_allows_void_the_numbers(
     make_checked: MakeChecked, make_turn: MakeTurn, make_steps: MakeSteps
 ) -> None:
     steps = make_steps((3, 3), (3, 1)).model_copy(update={"delivered": [5, 2]})
-    (flag,) = check_speculation(make_checked([make_turn(steps=steps, output_tokens=8)], ngram(3)))
-    assert (flag.level, flag.cells) == ("fault", ["none"])
-    assert "delivered 5 tokens although D = 3 allows 4" in flag.text
+    (lamp,) = check_speculation(make_checked([make_turn(steps=steps, output_tokens=8)], ngram(3)))
+    assert (lamp.level, lamp.cells) == ("fault", ["none"])
+    assert "delivered 5 tokens although D = 3 allows 4" in lamp.text
 
 
 def test_a_smaller_d_than_asked_for_is_noted(said: Said) -> None:
@@ -99,9 +99,9 @@ def test_a_smaller_d_than_asked_for_is_noted(said: Said) -> None:
 
 
 def test_an_engine_that_tells_no_steps_proves_nothing(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (flag,) = check_speculation(make_checked([make_turn(output_tokens=9)], ngram(3)))
-    assert flag.level == "warning"
-    assert "told nothing about its decode steps" in flag.text
+    (lamp,) = check_speculation(make_checked([make_turn(output_tokens=9)], ngram(3)))
+    assert lamp.level == "warning"
+    assert "told nothing about its decode steps" in lamp.text
 
 
 def test_answers_of_one_token_leave_nothing_to_draft(said: Said) -> None:
@@ -119,7 +119,7 @@ def test_failed_turns_do_not_count(make_checked: MakeChecked, make_turn: MakeTur
         make_turn("p1", steps=make_steps((3, 1))),
         make_turn("p2", steps=make_steps((9, 0)), status="failed"),
     ]
-    assert [flag.level for flag in check_speculation(make_checked(turns, ngram(3)))] == ["ok"]
+    assert [lamp.level for lamp in check_speculation(make_checked(turns, ngram(3)))] == ["ok"]
 
 
 @pytest.mark.parametrize(

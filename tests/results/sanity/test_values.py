@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def levels(cell: CheckedCell) -> list[tuple[str, str]]:
-    return [(flag.level, flag.text) for flag in check_values(cell)]
+    return [(lamp.level, lamp.text) for lamp in check_values(cell)]
 
 
 def test_plausible_turns_are_fine(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
