@@ -1,0 +1,53 @@
+"""Everything that one process started, found and killed: also what left its process group to outlive it.
+
+The process leads a session of its own, and carries a mark in its environment that its children inherit. What it starts
+stays in the session unless it asks for another one, and keeps the mark unless it writes over it; a process that does
+both is not found.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+from contextlib import suppress
+
+import psutil
+
+MARK = "DRAFTMARK_ENGINE"
+"""The environment variable."""
+_POLL_S = 0.02
+
+
+def new_mark() -> str:
+    """Return a value of the variable that no other process has."""
+    return uuid.uuid4().hex
+
+
+def family(leader: int, mark: str) -> list[psutil.Process]:
+    """Return the living processes of a leader's session or with its mark, zombies left out."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            belongs = os.getsid(process.pid) == leader or process.environ().get(MARK) == mark
+            if belongs and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    """Send a signal to the process group of a leader; nothing happens where there is none any more."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def kill_family(leader: int, mark: str, *, within_s: float) -> None:
+    """Kill all of them, also those that are born meanwhile; give up after so many seconds."""
+    end = time.monotonic() + within_s
+    signal_group(leader, signal.SIGKILL)
+    while (left := family(leader, mark)) and time.monotonic() < end:
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        time.sleep(_POLL_S)
