@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.axes import axis, canvas, finite, thinned, thinning_note
-from draftmark.dashboards.chart import Chart, absent, drawn, hover, mark, whiskers
+from draftmark.dashboards.axes import axis, canvas, counts_axis, finite, thinned, thinning_note
+from draftmark.dashboards.chart import Chart, absent, drawn, hover, mark, unmeasured, whiskers
+from draftmark.dashboards.placing import NARROWEST, Box, sides
 from draftmark.dashboards.wording import value_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 OVERHEADS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Drafting overheads O whose lines AL / (1 + O) are drawn."""
 
+_HEIGHT = 250
+"""Of the chart of acceptance length against speed-up between its axes, in pixels."""
+_LABEL = 14
+"""Height of a line's label."""
+_SMALL = {"size": 10, "color": "var(--muted)"}
 _POSITION = re.compile(r"conditional_acceptance\[(\d+)\]")
 
 
@@ -37,12 +43,13 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
     kept = thinned([gain for _, _, gain in small])
     right = 1.08 * max([*finite(al.value for _, al, _ in known), *finite(al for _, al, _ in small), 1.5])
     top = 1.1 * _highest([gain for _, _, gain in known], [gain for _, _, gain in small])
+    lines = _overhead_labels(right, top)
     figure = canvas(
-        320,
-        axis("acceptance length (AL)", range=[1 - 0.04 * (right - 1), right]),
+        _HEIGHT + 70,
+        axis("acceptance length (AL)", range=[_left(right), right]),
         axis("speed-up", range=[0, top]),
         shapes=[_level(1.0)],
-        annotations=[_overhead_label(overhead, right, top) for overhead in OVERHEADS],
+        annotations=[annotation for annotation, _ in lines],
     )
     for overhead in OVERHEADS:
         figure.add_scatter(
@@ -65,15 +72,20 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
         hovertext=[hover(small[index][0], "speedup", "acceptance_length") for index in kept],
         hoverinfo="text",
     )
-    sides = _label_sides([cell for cell, _, _ in known])
-    for cell, al, gain in known:
+    width = right - _left(right)
+    places = [
+        (((al.value or 0.0) - _left(right)) / width, (gain.value or 0.0) / top, _name(cell)) for cell, al, gain in known
+    ]
+    labelled = sides(places, [box for _, box in lines], height=_HEIGHT)
+    for (cell, al, gain), side in zip(known, labelled, strict=True):
         color = f"var({style[cell.arm].color})"
         figure.add_scatter(
             x=[al.value],
             y=[gain.value],
-            mode="markers+text",
-            text=[f"D={cell.draft_length}"],
-            textposition=sides[cell.arm],
+            mode="markers+text" if side else "markers",
+            text=[_name(cell)] if side else None,
+            textposition=side,
+            cliponaxis=False,
             textfont={"color": "var(--ink)", "size": 11},
             marker={
                 "color": color,
@@ -85,7 +97,17 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
             hovertext=[hover(cell, "speedup", "acceptance_length", "draft_overhead", "step_cost_ratio")],
             hoverinfo="text",
         )
-    return drawn(group, alt, figure, thinning_note(len(small), len(kept)))
+    missing = unmeasured((cell.arm, metric) for cell, al, gain in points for metric in (al, gain))
+    return drawn(group, alt, figure, thinning_note(len(small), len(kept)), missing)
+
+
+def _left(right: float) -> float:
+    """Return where the axis of acceptance lengths begins: a little left of 1."""
+    return 1 - 0.04 * (right - 1)
+
+
+def _name(cell: CellSummary) -> str:
+    return f"D={cell.draft_length}"
 
 
 def _highest(arms: list[MetricValue], categories: list[float | None]) -> float:
@@ -94,33 +116,29 @@ def _highest(arms: list[MetricValue], categories: list[float | None]) -> float:
     return max([value, *finite(metric.high for metric in arms if metric.high is not None and metric.high < 2 * value)])
 
 
-def _label_sides(cells: list[CellSummary]) -> dict[str, str]:
-    """Put the labels of one drafter's arms on different sides of their marks: left for the shortest D, else right."""
-    shortest: dict[str, int] = {}
-    for cell in cells:
-        shortest[cell.drafter] = min(cell.draft_length, shortest.get(cell.drafter, cell.draft_length))
-    several = {cell.drafter for cell in cells if cell.draft_length > shortest[cell.drafter]}
-    left = {c.arm for c in cells if c.drafter in several and c.draft_length == shortest[c.drafter]}
-    return {cell.arm: "middle left" if cell.arm in left else "middle right" for cell in cells}
-
-
 def _level(y: float) -> dict[str, Any]:
     line = {"color": "var(--muted)", "width": 1, "dash": "dot"}
     return {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y, "line": line}
 
 
-def _overhead_label(overhead: float, right: float, top: float) -> dict[str, Any]:
-    """Place a line's label where the line leaves the chart: at the right edge, or at the top."""
-    leaves_right = right / (1 + overhead) <= top
-    return {
-        "text": f"O={overhead:g}",
-        "x": right if leaves_right else top * (1 + overhead),
-        "y": right / (1 + overhead) if leaves_right else top,
-        "xanchor": "right",
-        "yanchor": "bottom" if leaves_right else "top",
-        "showarrow": False,
-        "font": {"size": 10, "color": "var(--muted)"},
-    }
+def _overhead_labels(right: float, top: float) -> list[tuple[dict[str, Any], Box]]:
+    """Label the lines where they leave the chart, at the right edge or at the top, as far as there is room.
+
+    Returns each annotation with the area it covers.
+    """
+    found: list[tuple[dict[str, Any], Box]] = []
+    for overhead in OVERHEADS:
+        at_right = right / (1 + overhead) <= top * (1 - _LABEL / _HEIGHT)
+        x, y = (right, right / (1 + overhead)) if at_right else (min(right, top * (1 + overhead)), top)
+        text = f"O={overhead:g}"
+        end = NARROWEST * (x - _left(right)) / (right - _left(right))
+        level = _HEIGHT * (1 - y / top)
+        box = Box(end - 7 * len(text), level - _LABEL * at_right, end, level + _LABEL * (not at_right))
+        if any(box.meets(other) for _, other in found):
+            continue
+        place = {"x": x, "y": y, "xanchor": "right", "yanchor": "bottom" if at_right else "top"}
+        found.append(({**place, "text": text, "showarrow": False, "font": _SMALL}, box))
+    return found
 
 
 def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
@@ -130,11 +148,15 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
     if not known:
         return absent(group, alt, [value_of(cell, "acceptance_length") for cell in group.arms])
     lengths = sorted({cell.draft_length for cell in known})
-    top = 1.15 * max(finite(value_of(cell, "acceptance_length").value for cell in known))
+    found = [value_of(cell, "acceptance_length") for cell in known]
+    highest = max(finite(metric.value for metric in found))
+    top = 1.06 * max([1.5, highest, *finite(m.high for m in found if m.high is not None and m.high < 2 * highest)])
+    right = lengths[-1] + 0.8
+    drafters = list(dict.fromkeys(cell.drafter for cell in known))
     figure = canvas(
         300,
-        axis("D, tokens drafted at most", tickmode="array", tickvals=lengths, range=[0, lengths[-1] + 0.8]),
-        axis("acceptance length (AL)", range=[0.9, max(top, 1.5)]),
+        counts_axis("D, tokens drafted at most", lengths, low=0, high=right),
+        axis("acceptance length (AL)", range=[0.9, top]),
     )
     figure.add_scatter(
         x=[0, lengths[-1] + 1],
@@ -144,12 +166,13 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
         hovertext="AL = D + 1: everything accepted",
         hoverinfo="text",
     )
-    for drafter in dict.fromkeys(cell.drafter for cell in known):
+    for place, drafter in enumerate(drafters):
+        aside = 0.016 * right * (place - (len(drafters) - 1) / 2)  # so that whiskers at one D stand side by side
         mine = sorted((cell for cell in known if cell.drafter == drafter), key=lambda cell: cell.draft_length)
         metrics = [value_of(cell, "acceptance_length") for cell in mine]
         color = f"var({style[mine[0].arm].color})"
         figure.add_scatter(
-            x=[cell.draft_length for cell in mine],
+            x=[cell.draft_length + aside for cell in mine],
             y=[metric.value for metric in metrics],
             mode="lines+markers",
             line={"color": color, "width": 1.6},
@@ -158,7 +181,7 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
             hovertext=[hover(cell, "acceptance_length", "drafted_per_step", "coverage") for cell in mine],
             hoverinfo="text",
         )
-    return drawn(group, alt, figure)
+    return drawn(group, alt, figure, unmeasured((c.arm, value_of(c, "acceptance_length")) for c in group.arms))
 
 
 def acceptance_by_position(group: Group, style: dict[str, Look]) -> Chart:
@@ -176,7 +199,7 @@ def acceptance_by_position(group: Group, style: dict[str, Look]) -> Chart:
     last = max(len(names) for _, names in curves.values())
     figure = canvas(
         300,
-        axis("position k in the draft", range=[0.6, last + 0.4], dtick=1 if last <= 16 else None, tickformat="d"),
+        counts_axis("position k in the draft", range(1, last + 1), low=0.6, high=last + 0.4),
         axis("accepted, given reached", range=[-0.03, 1.05]),
     )
     for arm, (cell, names) in curves.items():
@@ -191,7 +214,8 @@ def acceptance_by_position(group: Group, style: dict[str, Look]) -> Chart:
             hovertext=[hover(cell, name, name.replace("conditional", "joint")) for name in names],
             hoverinfo="text",
         )
-    return drawn(group, alt, figure)
+    firsts = [(arm, value_of(cell, "conditional_acceptance[1]")) for arm, (cell, _) in curves.items()]
+    return drawn(group, alt, figure, unmeasured(firsts))
 
 
 def _positions(cell: CellSummary) -> list[str]:

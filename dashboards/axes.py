@@ -1,4 +1,4 @@
-"""Axes and points that hold up: finite ranges, log only where nothing is zero, thinning that keeps outliers."""
+"""Axes and points that hold up: finite ranges, log only where nothing is zero, labels that fit, outliers kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ MAX_POINTS = 5000
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0)
+MOST_TICKS = 6
+"""Labels on one axis; the narrowest chart has room for so many."""
+
+_RATIOS = (1, 0.5, 2, 0.25, 4, 0.1, 10, 0.01, 100, 1.5, 0.7, 3, 0.2, 5, 0.8, 1.25, 0.9, 1.1, 20, 50, 1000)
+"""Ratios that may be labelled, the most wanted first."""
 
 
 def finite(values: Iterable[float | None]) -> list[float]:
@@ -47,8 +51,18 @@ def thinning_note(total: int, drawn: int) -> str | None:
     return f"{drawn:,} of {total:,} points drawn; the largest and smallest are among them."
 
 
+def spread_out(wanted: Iterable[float], low: float, high: float, *, most: int = MOST_TICKS) -> list[float]:
+    """Choose, in the order of `wanted`, values between `low` and `high` that stand apart by at least 1/`most` of it."""
+    gap = (high - low) / most
+    kept: list[float] = []
+    for value in wanted:
+        if low <= value <= high and all(abs(value - other) >= gap for other in kept):
+            kept.append(value)
+    return sorted(kept)
+
+
 def axis(title: str, **settings: Any) -> dict[str, Any]:
-    """Return a plotly axis in the page's style."""
+    """Return a plotly axis in the page's style, its labels upright and few enough to stand side by side."""
     return {
         "title": {"text": title, "standoff": 8},
         "gridcolor": "var(--grid)",
@@ -56,6 +70,8 @@ def axis(title: str, **settings: Any) -> dict[str, Any]:
         "zeroline": False,
         "fixedrange": True,
         "automargin": True,
+        "tickangle": 0,
+        "nticks": MOST_TICKS,
         **settings,
     }
 
@@ -63,37 +79,32 @@ def axis(title: str, **settings: Any) -> dict[str, Any]:
 def ratio_axis(title: str, values: Iterable[float | None]) -> dict[str, Any]:
     """Return an axis for ratios around 1: logarithmic, or linear from zero where any value is zero or less.
 
-    1 is always in view.
+    1 is always in view, and every value stands off the ends.
     """
     known = [*finite(values), 1.0]
     low, high = min(known), max(known)
     if low <= 0:
         pad = 0.05 * (high - low)
         return axis(title, type="linear", range=[low - pad, high + pad])
-    low, high = min(low / 1.1, 0.8), max(high * 1.1, 1.25)
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    ends = math.log10(min(low, 0.85)), math.log10(max(high, 1.2))
+    pad = 0.06 * (ends[1] - ends[0])
+    span = ends[0] - pad, ends[1] + pad
+    ticks = spread_out((math.log10(ratio) for ratio in _RATIOS), *span)
     return axis(
         title,
         type="log",
-        range=[math.log10(low), math.log10(high)],
+        range=list(span),
         tickmode="array",
-        tickvals=ticks,
-        ticktext=[f"{tick:g}" for tick in ticks],
+        tickvals=[10**tick for tick in ticks],
+        ticktext=[f"{10**tick:.4g}" for tick in ticks],
     )
 
 
-def rows_axis(labels: Sequence[str]) -> dict[str, Any]:
-    """Return a vertical axis with one row per label, the first on top; labels are already escaped for plotly."""
-    return axis(
-        "",
-        type="linear",
-        range=[len(labels) - 0.5, -0.5],
-        tickmode="array",
-        tickvals=list(range(len(labels))),
-        ticktext=list(labels),
-        tickfont={"color": "var(--ink)"},
-        showgrid=False,
-    )
+def counts_axis(title: str, counts: Sequence[int], *, low: float, high: float) -> dict[str, Any]:
+    """Return an axis from `low` to `high` that labels whole numbers: the first, the last, and those with room."""
+    wanted = [counts[0], counts[-1], *counts[1:-1]]
+    ticks = spread_out(wanted, low, high, most=2 * MOST_TICKS)
+    return axis(title, range=[low, high], tickmode="array", tickvals=ticks)
 
 
 def canvas(height: int, xaxis: dict[str, Any], yaxis: dict[str, Any], **settings: Any) -> go.Figure:
@@ -114,7 +125,6 @@ def canvas(height: int, xaxis: dict[str, Any], yaxis: dict[str, Any], **settings
                 "font": {"family": FONT, "size": 12, "color": "var(--ink)"},
                 "align": "left",
             },
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--muted)", "activecolor": "var(--ink)"},
             "hovermode": "closest",
             "dragmode": False,
             "showlegend": False,

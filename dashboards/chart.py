@@ -15,6 +15,7 @@ from draftmark.dashboards.wording import (
     number,
     provenance,
     shortened,
+    squeezed,
     unit_on_screen,
     value_of,
 )
@@ -28,31 +29,43 @@ if TYPE_CHECKING:
     from draftmark.dashboards.palette import Look
     from draftmark.results.summary import CellSummary, MetricValue
 
-_LABEL = 24
 _HOVER_WIDTH = 40
+_REASON = 160
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: a plotly figure as plain JSON values, or `missing`, the sentence that stands in its place."""
+    """One chart: a plotly figure as plain JSON values, or `missing`, the reasons why there is none."""
 
     title: str
     alt: str
     figure: dict[str, Any] | None
     missing: str | None = None
-    note: str | None = None
+    notes: tuple[str, ...] = ()
+    """What is not in the picture: thinned points, arms without a number."""
 
 
-def drawn(group: Group, alt: str, figure: go.Figure, note: str | None = None) -> Chart:
+def drawn(group: Group, alt: str, figure: go.Figure, *notes: str | None) -> Chart:
     """Return a group's figure as a chart."""
-    return Chart(group.label, f"{alt}, {group.label}", figure.to_plotly_json(), note=note)
+    return Chart(
+        group.label, f"{alt}, {group.label}", figure.to_plotly_json(), notes=tuple(note for note in notes if note)
+    )
 
 
 def absent(group: Group, alt: str, metrics: Iterable[MetricValue]) -> Chart:
     """Return the chart of a group that has no number to draw, with the reasons its metrics give."""
     reasons = list(dict.fromkeys(metric.reason or "no reason given" for metric in metrics if metric.value is None))
-    sentence = f"not measured: {listed(reasons)}" if reasons else "not measured: no such arm was run"
-    return Chart(group.label, f"{alt}, {group.label}", None, missing=sentence)
+    return Chart(group.label, f"{alt}, {group.label}", None, missing=listed(reasons) or "no such arm was run")
+
+
+def unmeasured(named: Iterable[tuple[str, MetricValue]]) -> str | None:
+    """Say which of the named metrics have no value, reason by reason; null where all have one."""
+    alike: dict[str, list[str]] = {}
+    for name, metric in named:
+        if metric.value is None:
+            alike.setdefault(metric.reason or "no reason given", []).append(name)
+    said = [f"{listed(list(dict.fromkeys(names)))} ({shortened(reason, _REASON)})" for reason, names in alike.items()]
+    return f"{NOT_MEASURED}: {'; '.join(said)}" if said else None
 
 
 def escaped(name: object) -> str:
@@ -61,8 +74,8 @@ def escaped(name: object) -> str:
 
 
 def label(name: str) -> str:
-    """Return a name short enough for an axis, escaped."""
-    return escaped(shortened(name, _LABEL))
+    """Return a name short enough for a hover text, escaped."""
+    return escaped(squeezed(name, _HOVER_WIDTH))
 
 
 def hover(cell: CellSummary, *names: str) -> str:
@@ -105,9 +118,3 @@ def rule(x: float) -> dict[str, Any]:
     """Return a dotted vertical line across the chart."""
     line = {"color": "var(--muted)", "width": 1, "dash": "dot"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-
-
-def at_row_end(row: int, text: str) -> dict[str, Any]:
-    """Return the text beside a row, right of the chart."""
-    place = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 6, "y": row}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 12, "color": "var(--ink)"}}

@@ -2,7 +2,7 @@
 
 An arm pays when its whole 95% interval of `speedup` lies above 1. Nothing pays when every arm's interval ends below
 `MATERIAL_GAIN`. Between the two, or without intervals, the run cannot tell. An arm whose output differs from the
-baseline's beyond the control never counts as paying.
+baseline's beyond the control, or whose engine was lost, never counts as paying.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from draftmark.dashboards.groups import Group, groups_of
+from draftmark.dashboards.reasons import what_a_step_is, why_not_the_longest, why_slower
+from draftmark.dashboards.sureness import sureness
 from draftmark.dashboards.wording import interval, listed, value_of
 
 if TYPE_CHECKING:
@@ -24,19 +26,6 @@ MATERIAL_GAIN = 1.05
 VERDICTS = {"pays": "pays", "nothing": "nothing pays here", "unclear": "cannot tell"}
 """Outcomes in words."""
 
-_SUBJECTS = {
-    "speculation": "speculation",
-    "baseline": "the baseline",
-    "losslessness": "the output",
-    "client": "the client",
-    "launches": "launches",
-    "identities": "the engine's counts",
-    "values": "values",
-}
-
-_TELLING_COST = 0.2
-"""A cost is named as a reason from this share of a plain step on."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -46,7 +35,7 @@ class Answer:
     outcome: Literal["pays", "nothing", "unclear"]
     headline: str
     details: tuple[str, ...] = ()
-    """What a reader would ask next: why the arm that accepts most is not the fastest, which others pay too."""
+    """What a reader would ask next: what a step yields and costs, which others pay too, and why the rest lose."""
     sureness: tuple[str, ...] = ()
     """What the interval stands on and what it does not hold."""
 
@@ -74,18 +63,19 @@ def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] 
         lamps: The run's lamps; those that put the answer in doubt are named beside it.
     """
     measured = [cell for cell in group.arms if _speedup(cell).value is not None]
-    lossy = [cell for cell in measured if cell.cell_id in faulty]
-    sound = sorted((cell for cell in measured if cell.cell_id not in faulty), key=_gain, reverse=True)
+    lossy = [cell for cell in measured if cell.cell_id in faulty and cell.cell_id not in group.lost]
+    out = {cell.cell_id for cell in lossy} | set(group.lost)
+    sound = sorted((cell for cell in measured if cell.cell_id not in out), key=_gain, reverse=True)
     paying = [cell for cell in sound if (_speedup(cell).low or 0) > 1]
-    asides = _lossy(lossy) + _left_out(group)
+    asides = _lossy(lossy) + _lost(group) + _left_out(group)
     if paying:
         best = paying[0]
         return Answer(
             scope=group.label,
             outcome="pays",
             headline=f"{best.arm} is {_times(best)} the speed of no speculation {interval(_speedup(best))}",
-            details=(*_others(best, paying, sound), *_why_not_the_longest(best, sound), *asides),
-            sureness=(*_sureness(best), *_choice(len(sound)), *_doubts(group, best, lamps)),
+            details=(*what_a_step_is(best), *_others(best, paying, sound), *_losers(best, sound), *asides),
+            sureness=sureness(best, group, lamps, rivals=len(sound)),
         )
     if not sound:
         return Answer(group.label, "unclear", _why_unmeasured(group, lossy), asides)
@@ -96,9 +86,13 @@ def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] 
         scope=group.label,
         outcome="unclear" if undecided else "nothing",
         headline=_unclear(spoken) if undecided else _nothing(spoken),
-        details=(*_why_not_the_longest(spoken, sound), *asides),
-        sureness=(*_sureness(spoken), *_doubts(group, spoken, lamps)),
+        details=(*what_a_step_is(spoken), *_losers(spoken, sound), *asides),
+        sureness=sureness(spoken, group, lamps),
     )
+
+
+def _losers(best: CellSummary, sound: list[CellSummary]) -> tuple[str, ...]:
+    return (*why_not_the_longest(best, sound), *why_slower(best, sound))
 
 
 def _speedup(cell: CellSummary) -> MetricValue:
@@ -123,7 +117,7 @@ def _unclear(cell: CellSummary) -> str:
     measured = f"{cell.arm} measures {_times(cell)} the speed of no speculation"
     if metric.high is None:
         return f"{measured}, without an interval ({metric.note or metric.reason or 'no reason given'})"
-    return f"{measured}, but its interval {interval(metric)} reaches from below 1 to above {MATERIAL_GAIN}"
+    return f"{measured}, but its interval {interval(metric)} leaves open whether it helps"
 
 
 def _why_unmeasured(group: Group, lossy: list[CellSummary]) -> str:
@@ -133,6 +127,8 @@ def _why_unmeasured(group: Group, lossy: list[CellSummary]) -> str:
         return "no speculating arm was run"
     if group.baseline is None:
         return "there is no arm without speculation to compare with"
+    if all(cell.cell_id in group.lost for cell in group.arms):
+        return "every speculating arm lost its engine"
     reasons = dict.fromkeys(_speedup(cell).reason or "no reason given" for cell in group.arms)
     return f"speed-up was not measured ({listed(list(reasons), 2)})"
 
@@ -149,75 +145,17 @@ def _others(best: CellSummary, paying: list[CellSummary], sound: list[CellSummar
     return said
 
 
-def _why_not_the_longest(best: CellSummary, sound: list[CellSummary]) -> list[str]:
-    """Say why the arm with the highest acceptance length is not the fastest, if it is not."""
-    lengths = {cell.arm: value_of(cell, "acceptance_length").value or 0.0 for cell in sound}
-    longest = max(sound, key=lambda cell: lengths[cell.arm])
-    loses = (_speedup(longest).high or _gain(longest)) < 1
-    if lengths[longest.arm] <= 1 or (_gain(longest) >= _gain(best) and not loses):
-        return []
-    accepts = f"accepts most (AL {lengths[longest.arm]:.2f})"
-    cost = _cost(longest)
-    since = f", since {cost}" if cost else ""
-    if longest is best:
-        return [f"it {accepts} and still loses{since}"]
-    return [f"{longest.arm} {accepts} {_outcome(longest)}, {_times(longest)}{since}"]
-
-
-def _outcome(cell: CellSummary) -> str:
-    metric = _speedup(cell)
-    if metric.low is None or metric.high is None:
-        return "yet measures slower" if _gain(cell) < 1 else "yet measures less"
-    if metric.high < 1:
-        return "yet is slower"
-    return "but gains less" if metric.low > 1 else "yet is not shown to gain"
-
-
-def _cost(cell: CellSummary) -> str:
-    """Name what makes an arm's steps dear, the larger cost first; empty where nothing of it was measured."""
-    drafting = value_of(cell, "draft_overhead").value
-    verifying = value_of(cell, "verify_inflation").value
-    ratio = value_of(cell, "step_cost_ratio").value
-    costs = []
-    if drafting is not None and drafting >= _TELLING_COST:
-        costs.append((drafting, f"drafting costs {drafting:.1f} of a target step"))
-    if verifying is not None and verifying - 1 >= _TELLING_COST:
-        tokens = f"up to {cell.draft_length + 1} tokens at once"
-        costs.append((verifying - 1, f"verifying {tokens} takes {verifying:.1f}x a plain step"))
-    if costs:
-        return " and ".join(text for _, text in sorted(costs, key=lambda cost: -cost[0]))
-    return f"its steps take {ratio:.1f}x a plain step" if ratio is not None and ratio - 1 >= _TELLING_COST else ""
-
-
 def _lossy(lossy: list[CellSummary]) -> tuple[str, ...]:
     return tuple(f"{cell.arm} measures {_times(cell)} but changes the output, so it does not count" for cell in lossy)
 
 
+def _lost(group: Group) -> tuple[str, ...]:
+    gone = [cell.arm for cell in group.arms if cell.cell_id in group.lost]
+    if not gone:
+        return ()
+    return (f"{listed(gone)} lost {'their engines and do' if len(gone) > 1 else 'its engine and does'} not count",)
+
+
 def _left_out(group: Group) -> tuple[str, ...]:
-    return tuple(f"{cell.arm} was left out" for cell in group.arms if cell.status == "left out")
-
-
-def _sureness(cell: CellSummary) -> tuple[str, ...]:
-    """Say what the number stands on: pairs, the metric's note, unfinished or failed turns."""
-    metric = _speedup(cell)
-    pairs = f"{metric.n:,} {'pair' if metric.n == 1 else 'pairs'}"
-    said = [pairs if metric.high is None else f"95% interval over {pairs}"]
-    if metric.note and metric.high is not None:
-        said.append(metric.note)
-    if cell.status == "partial":
-        said.append(cell.status_text)
-    if cell.turns_failed:
-        said.append(f"{cell.turns_failed} failed {'turns' if cell.turns_failed > 1 else 'turn'} left out")
-    return tuple(said)
-
-
-def _choice(rivals: int) -> tuple[str, ...]:
-    return (f"best of {rivals} arms, interval not widened for the choice",) if rivals > 1 else ()
-
-
-def _doubts(group: Group, cell: CellSummary, lamps: Sequence[Lamp]) -> tuple[str, ...]:
-    """Name the lamps that are not green for this arm, or for the group's baseline."""
-    mine = {cell.cell_id}
-    grave = [lamp for lamp in lamps if lamp.level in {"warning", "fault"} and lamp.name != "failures"]
-    meant = [f for f in grave if not f.cells or set(f.cells) & (group.cell_ids if f.name == "baseline" else mine)]
-    return tuple(dict.fromkeys(f"{lamp.level} about {_SUBJECTS[lamp.name]}" for lamp in meant))
+    gone = [cell.arm for cell in group.arms if cell.status == "left out"]
+    return (f"{listed(gone)} {'were' if len(gone) > 1 else 'was'} left out",) if gone else ()

@@ -121,18 +121,6 @@ def _suite(suite: SuiteIdentity) -> Pairs:
     )
 
 
-def resolved_settings(manifest: RunManifest) -> list[Block]:
-    """Return each cell's settings as the engine resolved them."""
-    return [
-        Block(
-            f"{record.key.arm.label} on {record.key.suite}",
-            tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in record.resolved.items()),
-        )
-        for record in manifest.cells
-        if record.resolved
-    ]
-
-
 @dataclass(frozen=True)
 class Definition:
     """One entry of the definitions: metrics that differ in name alone (bins of one number) share it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from draftmark.dashboards.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from draftmark.results.records import RunManifest
     from draftmark.results.summary import CellSummary, RunSummary
@@ -27,6 +27,8 @@ class Group:
     """One per arm over all turns, in the run's order; the control is not among them."""
     parts: tuple[CellSummary, ...]
     """The same arms by category."""
+    lost: Mapping[str, str]
+    """How engines were lost before their cells were finished: cell id to the engine's last words."""
 
     @property
     def baseline(self) -> CellSummary | None:
@@ -67,6 +69,7 @@ def groups_of(summary: RunSummary) -> list[Group]:
         if not cell.control:
             cells.setdefault(cell.group, []).append(cell)
     facts = {group: _facts(members[0], summary.manifest) for group, members in cells.items()}
+    lost = {record.cell_id: record.lost for record in summary.manifest.cells if record.lost is not None}
     found = []
     for group, members in cells.items():
         suite = members[0].suite
@@ -80,6 +83,51 @@ def groups_of(summary: RunSummary) -> list[Group]:
                 label=", ".join([suite, *telling]),
                 overall=tuple(cell for cell in members if cell.category is None),
                 parts=tuple(cell for cell in members if cell.category is not None),
+                lost={cell_id: words for cell_id, words in lost.items() if cell_id in ids[group]},
             )
         )
     return found
+
+
+def cell_names(summary: RunSummary) -> dict[str, str]:
+    """Return what each cell is called away from its group: `ngram D=3 on coding, concurrency 4`."""
+    labels = {group.id: group.label for group in groups_of(summary)}
+    return {
+        cell.cell_id: f"{cell.arm} on {labels.get(cell.group, cell.suite)}"
+        for cell in summary.cells
+        if cell.category is None
+    }
+
+
+def whereabouts(ids: Collection[str], summary: RunSummary, *, everywhere_at_all: bool = False) -> str:
+    """Say in as few words as possible which cells are meant; empty for all of them.
+
+    Args:
+        ids: Ids of the cells; none means all.
+        summary: The run that they are of.
+        everywhere_at_all: Say nothing either where each comparison group has at least one of them.
+    """
+    members: dict[str, list[CellSummary]] = {}
+    for cell in summary.cells:
+        if cell.category is None:
+            members.setdefault(cell.group, []).append(cell)
+    labels = {group.id: group.label for group in groups_of(summary)}
+    hits = {group: tuple(c.arm for c in cells if c.cell_id in ids) for group, cells in members.items()}
+    hits = {group: arms for group, arms in hits.items() if arms}
+    whole = [group for group, arms in hits.items() if len(arms) == len(members[group])]
+    everywhere = len(hits) == len(members)
+    if not hits or (everywhere and everywhere_at_all) or len(whole) == len(members):
+        return ""
+    named = {group: labels.get(group, members[group][0].suite) for group in hits}
+    if len(whole) == len(hits):
+        return listed(list(named.values()))
+    said = {group: _arms(arms, members[group]) for group, arms in hits.items()}
+    if len(set(said.values())) == 1:
+        arms = next(iter(said.values()))
+        return arms if everywhere else f"{arms} on {listed(list(named.values()))}"
+    return listed([named[group] if group in whole else f"{said[group]} on {named[group]}" for group in hits])
+
+
+def _arms(arms: tuple[str, ...], members: list[CellSummary]) -> str:
+    speculating = tuple(cell.arm for cell in members if cell.drafter != "none")
+    return "every speculating arm" if len(arms) > 1 and arms == speculating else listed(list(arms))

@@ -8,15 +8,19 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.comparison import VERDICTS, answers
-from draftmark.dashboards.facts import blocks, definitions, headline_facts, plan_text, resolved_settings
+from draftmark.dashboards.facts import blocks, definitions, headline_facts, plan_text
 from draftmark.dashboards.lamps import lamp_lines
+from draftmark.dashboards.listings import divergences, failures
 from draftmark.dashboards.sections import sections
-from draftmark.dashboards.tables import arms_table, changes, divergences, failures
+from draftmark.dashboards.settings import changes, resolved_settings
+from draftmark.dashboards.snapshot import notices
+from draftmark.dashboards.tables import arms_table
 from draftmark.results.errors import DraftmarkError
 from draftmark.results.metrics import METRICS
 
@@ -35,7 +39,7 @@ class PageWriteError(DraftmarkError):
     exit_code = 3
 
 
-def write_site(summary: RunSummary, out: Path, *, command: str | None = None) -> Path:
+def write_site(summary: RunSummary, out: Path, *, command: str | None = None, made_at: datetime | None = None) -> Path:
     """Write a run's page to `out/index.html`, whole or not at all, and return its path.
 
     Args:
@@ -43,11 +47,12 @@ def write_site(summary: RunSummary, out: Path, *, command: str | None = None) ->
         out: Folder of the page; made where it does not exist.
         command: The command that repeats the run, as shown under the answer. Null names a run of the plan that the page
             holds.
+        made_at: When the page is made, as the page of an unfinished run says; null asks the clock.
 
     Raises:
         PageWriteError: The folder or the file cannot be written; an older page is left as it was.
     """
-    page = render(summary, command=command)
+    page = render(summary, command=command, made_at=made_at)
     path = out / "index.html"
     draft = out / f".index.html.{os.getpid()}.{secrets.token_hex(4)}"
     try:
@@ -67,16 +72,17 @@ def write_site(summary: RunSummary, out: Path, *, command: str | None = None) ->
     return path
 
 
-def render(summary: RunSummary, *, command: str | None = None) -> str:
-    """Return a run's page as HTML text."""
+def render(summary: RunSummary, *, command: str | None = None, made_at: datetime | None = None) -> str:
+    """Return a run's page as HTML text; see `write_site`."""
     head = _script("theme.js")
-    body = (_script("tips.js"), _script("table.js"), _plotly(), _script("charts.js"))
+    body = (_script("tips.js"), _script("table.js"), _script("wide.js"), _plotly(), _script("charts.js"))
     return (
         _templates()
         .get_template("page.html.j2")
         .render(
             manifest=summary.manifest,
             headline_facts=headline_facts(summary),
+            notices=notices(summary, made_at or datetime.now(UTC)),
             answers=answers(summary),
             verdicts=VERDICTS,
             command=command,
@@ -87,7 +93,7 @@ def render(summary: RunSummary, *, command: str | None = None) -> str:
             failures=failures(summary),
             divergences=divergences(summary),
             blocks=blocks(summary),
-            resolved=resolved_settings(summary.manifest),
+            resolved=resolved_settings(summary),
             plan=plan_text(summary.manifest),
             definitions=definitions(METRICS.values()),
             style=_asset("page.css"),

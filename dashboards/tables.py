@@ -1,14 +1,23 @@
-"""The tables of the page: every arm's numbers, what speculation changed besides, failed turns, divergences."""
+"""The table of the page: every arm's numbers, over all turns and by category."""
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from draftmark.dashboards.groups import groups_of
 from draftmark.dashboards.palette import Look, looks
-from draftmark.dashboards.wording import NOT_MEASURED, interval, number, provenance, unit_on_screen, value_of
+from draftmark.dashboards.wording import (
+    NOT_MEASURED,
+    interval,
+    listed,
+    number,
+    provenance,
+    qualifiers,
+    unit_on_screen,
+    value_of,
+)
 from draftmark.results.metrics import METRICS, metric_of
 
 if TYPE_CHECKING:
@@ -83,8 +92,18 @@ class ArmsTable:
     rows: tuple[Row, ...]
     total: int
     """Rows before the cap of `MAX_ROWS`."""
-    notes: tuple[tuple[str, str, int], ...]
-    """What qualifies numbers above: column label, note, and how many numbers it applies to."""
+    notes: tuple[Note, ...]
+    """What qualifies numbers above, what applies to most of them first."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What qualifies some numbers of the table."""
+
+    text: str
+    columns: str
+    """Labels of a few of their columns, and how many more there are."""
+    numbers: int
 
 
 def arms_table(summary: RunSummary) -> ArmsTable:
@@ -98,13 +117,22 @@ def arms_table(summary: RunSummary) -> ArmsTable:
     columns = _columns([cell for _, cell in cells])
     style = looks(cell for _, cell in cells)
     rows = tuple(_row(group, cell, columns, style) for group, cell in cells[:MAX_ROWS])
-    noted: dict[tuple[str, str], int] = {}
-    for _, cell in cells[:MAX_ROWS]:
+    return ArmsTable(columns, rows, len(cells), _notes([cell for _, cell in cells[:MAX_ROWS]], columns))
+
+
+def _notes(cells: list[CellSummary], columns: tuple[Column, ...]) -> tuple[Note, ...]:
+    """Gather what qualifies numbers; notes that differ in their numbers alone are one, told by its first."""
+    noted: dict[str, list[tuple[str, str]]] = {}
+    for cell in cells:
         for column in columns:
-            note = value_of(cell, column.key).note
-            if note:
-                noted[column.label, note] = noted.get((column.label, note), 0) + 1
-    return ArmsTable(columns, rows, len(cells), tuple((label, note, n) for (label, note), n in noted.items()))
+            for part in qualifiers(value_of(cell, column.key)):
+                noted.setdefault(re.sub(r"\d+(\.\d+)?", "#", part), []).append((part, column.label))
+    found = []
+    for alike in sorted(noted.values(), key=len, reverse=True):
+        variants, labels = (list(dict.fromkeys(items)) for items in zip(*alike, strict=True))
+        more = f", and {len(variants) - 1} more like it" if len(variants) > 1 else ""
+        found.append(Note(f"{variants[0]}{more}", listed(labels), len(alike)))
+    return tuple(found)
 
 
 def _columns(cells: list[CellSummary]) -> tuple[Column, ...]:
@@ -144,7 +172,7 @@ def _row(group: Group, cell: CellSummary, columns: tuple[Column, ...], style: di
         look=style[cell.arm],
         scope=group.label,
         category=cell.category,
-        status=cell.status,
+        status="engine lost" if cell.cell_id in group.lost else cell.status,
         status_text=cell.status_text,
         turns_ok=cell.turns_ok,
         turns_failed=cell.turns_failed,
@@ -160,80 +188,3 @@ def _entry(column: Column, metric: MetricValue) -> Entry:
     if column.key.endswith("speedup") and metric.low is not None and metric.high is not None:
         mark = "faster" if metric.low > 1 else "slower" if metric.high < 1 else "unclear"
     return Entry(number(metric.value, metric.unit), metric.value, interval(metric), mark, provenance(metric))
-
-
-@dataclass(frozen=True)
-class Change:
-    """A setting that an arm has otherwise than the baseline, besides its drafter."""
-
-    arm: str
-    scope: str
-    setting: str
-    baseline: str
-    here: str
-
-
-def changes(summary: RunSummary) -> list[Change]:
-    """Return what turning speculation on also changed, arm by arm; an arm's equal changes in all groups are one row."""
-    seen: dict[tuple[str, str, str, str], list[str]] = {}
-    groups = groups_of(summary)
-    for group in groups:
-        for cell in group.arms:
-            for setting, (before, after) in cell.changed.items():
-                seen.setdefault((cell.arm, setting, _plain(before), _plain(after)), []).append(group.label)
-    everywhere = len(groups)
-    return [
-        Change(arm, "all" if len(scopes) == everywhere else "; ".join(scopes), setting, before, after)
-        for (arm, setting, before, after), scopes in seen.items()
-    ]
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A capped list of things that went wrong: rows of text, and how many there are in truth."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: int
-
-
-def failures(summary: RunSummary) -> Listing:
-    """List the failed turns."""
-    names = _cell_names(summary)
-    rows = tuple(
-        (
-            names.get(one.get("cell_id", ""), one.get("cell_id", "")),
-            f"{one.get('question_id', '')} turn {one.get('turn_index', '')}, repeat {one.get('repeat', '')}",
-            one.get("kind", ""),
-            one.get("message", ""),
-        )
-        for one in summary.failures[:MAX_ROWS]
-    )
-    return Listing(("arm", "prompt", "kind", "message"), rows, len(summary.failures))
-
-
-def divergences(summary: RunSummary) -> Listing:
-    """List where outputs leave the baseline's, faults before unknowns before numeric ties."""
-    names = _cell_names(summary)
-    gravity = {"fault": 0, "unknown": 1, "numeric-tie": 2}
-    found = sorted(summary.divergences, key=lambda one: gravity[one.verdict])
-    rows = tuple(
-        (
-            names.get(one.cell_id, one.cell_id),
-            f"{one.question_id} turn {one.turn_index}, repeat {one.repeat}",
-            str(one.position),
-            f"{'end' if one.baseline_id is None else one.baseline_id} → {'end' if one.arm_id is None else one.arm_id}",
-            one.verdict,
-            one.reason,
-        )
-        for one in found[:MAX_ROWS]
-    )
-    return Listing(("arm", "prompt", "position", "tokens", "verdict", "why"), rows, len(found))
-
-
-def _cell_names(summary: RunSummary) -> dict[str, str]:
-    return {cell.cell_id: f"{cell.arm} on {cell.suite}" for cell in summary.cells if cell.category is None}

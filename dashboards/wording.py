@@ -77,9 +77,31 @@ def provenance(metric: MetricValue) -> str:
     return "; ".join(parts)
 
 
+_PLAIN = {"prompt sampling only": "one launch of the engine"}
+"""Notes of metrics that a newcomer would not understand, in plain words."""
+
+
+def qualifiers(metric: MetricValue) -> list[str]:
+    """Return what a metric's note says, part by part, in plain words."""
+    return [_PLAIN.get(part, part) for part in (metric.note or "").split("; ") if part]
+
+
 def shortened(text: str, limit: int) -> str:
     """Cut a long name to `limit` characters, the last an ellipsis; the whole name stays in the table and on hover."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def squeezed(text: str, limit: int) -> str:
+    """Cut a long name in its middle, so that both ends stay: names of arms often differ at their ends alone."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def last_words(text: str, limit: int = 200) -> str:
+    """Return an engine's last words on one line, cut in the middle: how it ended is first, its error comes last."""
+    return squeezed(" ".join(text.split()), limit)
 
 
 def listed(items: list[str], most: int = 3) -> str:

@@ -3,12 +3,8 @@
 (() => {
   const plots = [...document.querySelectorAll(".plot")];
   const figures = new WeakMap();
-  const config = {
-    responsive: true,
-    displaylogo: false,
-    modeBarButtons: [["toImage"]],
-    toImageButtonOptions: { format: "svg" },
-  };
+  // No bar of buttons over the labels: the caption's own button saves the picture.
+  const config = { responsive: true, displayModeBar: false };
 
   // A custom property may hold light-dark(); only a real element resolves it.
   const probe = document.createElement("span");
@@ -39,6 +35,7 @@
       const figure = themed(figures.get(plot), "", new Map());
       await Plotly.react(plot, figure.data, figure.layout, config);
       plot.dataset.drawn = "yes";
+      plot.parentElement.querySelector(".save").hidden = false;
     } catch (fault) {
       plot.textContent = `This chart could not be drawn: ${fault.message}. Its numbers are in the table.`;
     }
@@ -56,10 +53,18 @@
   );
   for (const plot of plots) watcher.observe(plot);
 
+  for (const plot of plots) {
+    plot.parentElement.querySelector(".save").addEventListener("click", () => {
+      const name = plot.getAttribute("aria-label").replace(/[^A-Za-z0-9]+/g, "-").slice(0, 80);
+      Plotly.downloadImage(plot, { format: "svg", filename: name, width: plot.clientWidth, height: plot.clientHeight });
+    });
+  }
+
   document.addEventListener("draftmark:theme", () => {
     for (const plot of plots) if (plot.dataset.drawn) draw(plot);
   });
   addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll(".why")) folded.open = true;
     for (const plot of plots) if (!plot.dataset.drawn) draw(plot);
   });
 })();

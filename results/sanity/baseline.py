@@ -58,31 +58,45 @@ def _against_itself(control: CheckedCell) -> Iterator[Lamp]:
         text = f"The two runs of the baseline could not be compared: {reason}."
         yield control.lamp("baseline", "note", text)
         return
-    off = abs(ratio.value - 1)
+    off = slowed(1 / ratio.value)
     if ratio.low is not None and ratio.high is not None:
-        said = f"The second run of the baseline was {ratio.value:.3f} times as fast as the first"
-        said += f" ({ratio.low:.3f} to {ratio.high:.3f})"
+        said = f"The second run of the baseline took {in_words(off)} time per token than the first"
+        said += f" (95% interval {slowed(1 / ratio.high):+.1%} to {slowed(1 / ratio.low):+.1%})"
         if ratio.low <= 1 <= ratio.high:
             yield control.lamp("baseline", "ok", OK)
-        elif off <= TOLERATED:
+        elif abs(off) <= TOLERATED:
             yield control.lamp("baseline", "note", f"{said}: more than chance, but too little to matter.")
         else:
             text = f"{said}: something besides speculation changes the speed here, and speed-ups near 1 mean nothing."
             yield control.lamp("baseline", "warning", text)
         return
-    said = f"The two runs of the baseline differ by {off:.1%}, and too few conversations ran to tell whether by chance"
-    if off > SUSPICIOUS:
+    said = f"The second run of the baseline took {in_words(off)} time per token than the first"
+    said += ", and too few conversations ran to tell whether by chance"
+    if abs(off) > SUSPICIOUS:
         yield control.lamp("baseline", "warning", f"{said}; speed-ups of that size mean nothing.")
     else:
         yield control.lamp("baseline", "note", f"{said}.")
 
 
+def slowed(times: float) -> float:
+    """Return how two runs of the baseline differ, from the later one's time per token over the earlier one's.
+
+    The one definition everywhere: the share by which the later run took longer, negative where it was faster.
+    """
+    return times - 1
+
+
+def in_words(share: float) -> str:
+    """Write a difference in time: `2.9% more`, `1.5% less`."""
+    return f"{abs(share):.1%} {'less' if share < 0 else 'more'}"
+
+
 def _drifted(baseline: CheckedCell, drift: float | None) -> Iterator[Lamp]:
-    if drift is None or abs(drift - 1) <= SUSPICIOUS:
+    if drift is None or abs(slowed(drift)) <= SUSPICIOUS:
         return
     text = (
-        f"In its last repeat the baseline took {drift:.2f} times the time per token of its first, on the same prompts: "
-        "the machine changed during the run (heat, other programs)."
+        f"In its last repeat the baseline took {in_words(slowed(drift))} time per token than in its first, on the same "
+        "prompts: the machine changed during the run (heat, other programs)."
     )
     yield baseline.lamp("baseline", "warning", text)
 

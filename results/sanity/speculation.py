@@ -21,9 +21,6 @@ LOW_COVERAGE = 0.5
 FEWEST_PROPOSALS = 30
 """Proposals at a position before "never accepted" is said of it."""
 
-CLEARLY_SLOWER = 0.95
-"""Speed-up below which an arm without an interval is called slower."""
-
 OK = "Speculation was on: tokens were drafted within the draft length asked for, and some were accepted."
 
 
@@ -43,7 +40,6 @@ def check_speculation(cell: CheckedCell) -> Iterator[Lamp]:
     yield from found
     if all(lamp.level == "note" for lamp in found):
         yield cell.lamp("speculation", "ok", OK)
-    yield from _slower(cell)
 
 
 def _draft_length(cell: CheckedCell) -> Iterator[Lamp]:
@@ -104,23 +100,3 @@ def _positions(cell: CheckedCell) -> Iterator[Lamp]:
         "would give the same for less."
     )
     yield cell.lamp("speculation", "warning", text)
-
-
-def _slower(cell: CheckedCell) -> Iterator[Lamp]:
-    speedup = cell.summary.metrics.get("speedup")
-    if speedup is None or speedup.value is None or speedup.value >= 1:
-        return
-    if speedup.high is None and speedup.value > CLEARLY_SLOWER:
-        return
-    if speedup.high is None:
-        text = (
-            f"Slower than without speculation: {speedup.value:.2f} times the speed, with no interval to say how surely."
-        )
-    elif speedup.high < 1:
-        text = (
-            f"Slower than without speculation: {speedup.value:.2f} times the speed "
-            f"({speedup.low or 0:.2f} to {speedup.high:.2f})."
-        )
-    else:
-        return
-    yield cell.lamp("speculation", "note", text)

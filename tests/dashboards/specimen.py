@@ -10,6 +10,7 @@ from draftmark.results.records import (
     CellRecord,
     Divergence,
     Environment,
+    Load,
     ModelIdentity,
     RunManifest,
     Session,
@@ -99,7 +100,13 @@ def gain(
 
 
 def manifest(
-    cells: Sequence[CellSummary] = (), *, name: str = "demo", status: str = "complete", plan: dict | None = None
+    cells: Sequence[CellSummary] = (),
+    *,
+    name: str = "demo",
+    status: str = "complete",
+    plan: dict | None = None,
+    lost: dict[str, str] | None = None,
+    resolved: dict[str, dict] | None = None,
 ) -> RunManifest:
     environment = Environment(
         draftmark="0.1.0",
@@ -134,9 +141,11 @@ def manifest(
                     arm=Arm(drafter=one.drafter, draft_length=one.draft_length, control=one.control),
                     suite=one.suite,
                     suite_hash="cd34",
+                    load=Load(concurrency=one.concurrency),
                 ),
                 expected_turns=24,
-                resolved={"threads": 2, "attention": "sdpa"},
+                resolved=(resolved or {}).get(one.cell_id, {"threads": 2, "attention": "sdpa"}),
+                lost=(lost or {}).get(one.cell_id),
             )
             for one in cells
             if one.category is None

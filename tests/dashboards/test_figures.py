@@ -55,29 +55,91 @@ def test_rough_intervals_have_hollow_marks(specimen: ModuleType) -> None:
     assert found[2]["error_x"]["visible"] is False
 
 
-def test_an_arm_without_a_number_keeps_its_row_and_says_so(specimen: ModuleType) -> None:
+def names(chart: Chart) -> list[str]:
+    """The names of a chart's rows, from top to bottom."""
+    return [note["text"] for note in chart.figure["layout"]["annotations"] if note["x"] == 0]
+
+
+def test_an_arm_without_a_number_has_no_row_and_is_named_below(specimen: ModuleType) -> None:
     arm = specimen.cell("ngram", 8, metrics=specimen.gain(1.3, 1.1, 1.5))
-    without = specimen.cell("suffix", 8, metrics=specimen.gain(None))
-    chart = drawn(speedup_by_arm, arm, without, specimen=specimen)
-    assert len(marks(chart)) == 1
-    said = [note for note in chart.figure["layout"]["annotations"] if note["text"] == "not measured"]
-    assert [(note["y"], note["hovertext"]) for note in said] == [(1, "the baseline failed")]
+    without = [specimen.cell("suffix", d, metrics=specimen.gain(None)) for d in (4, 8)]
+    for chart_of in (speedup_by_arm, length_against_speedup):
+        chart = drawn(chart_of, arm, *without, specimen=specimen)
+        assert chart.notes == ("not measured: suffix D=4 and suffix D=8 (the baseline failed)",)
+    chart = drawn(speedup_by_arm, arm, *without, specimen=specimen)
+    assert names(chart) == ["ngram D=8"]
 
 
-def test_a_chart_without_any_number_is_a_sentence_with_the_reasons(specimen: ModuleType) -> None:
+def test_a_step_that_was_not_measured_has_no_row_and_is_named_below(specimen: ModuleType) -> None:
+    known = specimen.cell("ngram", 8, metrics={"step_time": specimen.value(0.05, unit="s")})
+    left_out = specimen.cell("suffix", 8, status="left out", status_text="no compiler")
+    chart = drawn(step_time, known, left_out, specimen=specimen)
+    assert names(chart) == ["ngram D=8"]
+    assert chart.notes == ("not measured: suffix D=8 (no compiler)",)
+
+
+def test_categories_and_arms_without_any_number_are_named_once(specimen: ModuleType) -> None:
+    def part(arm: str, category: str, gain: float | None) -> CellSummary:
+        return specimen.cell(arm, 3, category=category, metrics=specimen.gain(gain))
+
+    parts = [
+        *(part("ngram", name, gain) for name, gain in (("edit", 1.2), ("write", 1.1), ("explain", None))),
+        *(part("suffix", name, None) for name in ("edit", "write", "explain")),
+        *(part("mtp", name, gain) for name, gain in (("edit", 1.4), ("write", None), ("explain", None))),
+    ]
+    chart = drawn(speedup_by_category, *parts, specimen=specimen)
+    assert names(chart) == ["<b>edit</b>", "ngram D=3", "mtp D=3", "<b>write</b>", "ngram D=3"]
+    assert chart.notes == ("not measured: explain, suffix D=3 and mtp D=3 on write (the baseline failed)",)
+
+
+def test_what_all_categories_begin_with_is_left_out_of_their_headings(specimen: ModuleType) -> None:
+    def headings(*categories: str) -> list[str]:
+        parts = [specimen.cell(category=name, metrics=specimen.gain(1.1)) for name in categories]
+        return [name for name in names(drawn(speedup_by_category, *parts, specimen=specimen)) if name != "ngram D=3"]
+
+    assert headings("coding/edit", "coding/write") == ["<b>edit</b>", "<b>write</b>"]
+    assert headings("coding/edit", "math/sums") == ["<b>coding/edit</b>", "<b>math/sums</b>"]
+    assert headings("coding/edit", "coding") == ["<b>coding/edit</b>", "<b>coding</b>"]
+
+
+def test_a_chart_without_any_number_is_its_reasons(specimen: ModuleType) -> None:
     chart = drawn(speedup_by_arm, specimen.cell("ngram", 8, metrics=specimen.gain(None)), specimen=specimen)
-    assert (chart.figure, chart.missing) == (None, "not measured: the baseline failed")
+    assert (chart.figure, chart.missing) == (None, "the baseline failed")
 
 
-def test_every_chart_of_a_run_without_numbers_has_its_sentence(specimen: ModuleType) -> None:
+def test_every_section_of_a_run_without_numbers_is_one_sentence(specimen: ModuleType) -> None:
     why = "draftmark[suffix] is not installed"
-    summary = specimen.run(
-        specimen.cell("none", 0, status="left out", status_text=why),
-        specimen.cell("suffix", 8, status="left out", status_text=why),
-    )
-    charts = [chart for section in sections(summary) for chart in section.charts]
-    assert charts
-    assert all(chart.figure is None and chart.missing.startswith("not measured: ") for chart in charts)
+    cells = [
+        specimen.cell(drafter, d, suite=suite, status="left out", status_text=why)
+        for suite in ("coding", "summarization")
+        for drafter, d in (("none", 0), ("suffix", 8))
+    ]
+    found = sections(specimen.run(*cells))
+    assert len(found) == 5
+    assert all((section.charts, section.missing) == ((), (f"not measured: {why}",)) for section in found)
+
+
+def test_suites_without_a_number_share_a_sentence_below_the_charts_of_the_others(specimen: ModuleType) -> None:
+    cells = [specimen.cell(metrics=specimen.gain(1.3, 1.1, 1.5))]
+    cells += [specimen.cell(suite=suite, metrics=specimen.gain(None)) for suite in ("summarization", "long")]
+    speedup = sections(specimen.run(*cells))[0]
+    assert [chart.title for chart in speedup.charts] == ["coding"]
+    assert speedup.missing == ("not measured: summarization and long (the baseline failed)",)
+
+
+def test_at_the_end_of_a_steps_row_stand_step_yield_and_token(specimen: ModuleType) -> None:
+    metrics = {
+        "step_time": specimen.value(0.164, unit="s"),
+        "acceptance_length": specimen.value(2.28, unit="tokens"),
+        "tpot": specimen.value(0.0722, unit="s"),
+    }
+    layout = drawn(step_time, specimen.cell("draft-model", 3, metrics=metrics), specimen=specimen).figure["layout"]
+    texts = {note["xshift"]: [] for note in layout["annotations"] if note["x"] == 1}
+    for note in layout["annotations"]:
+        if note["x"] == 1:
+            texts[note["xshift"]].append(note["text"])
+    assert [texts[shift] for shift in sorted(texts)] == [["ms/step", "164"], ["tokens", "2.28"], ["ms/token", "72.2"]]
+    assert layout["xaxis"]["title"]["text"] == "ms per step"
 
 
 def test_positions_never_proposed_are_gaps_not_zeros(specimen: ModuleType) -> None:
@@ -109,7 +171,7 @@ def test_thousands_of_category_points_are_thinned_and_their_number_is_told(speci
     small = next(trace for trace in chart.figure["data"] if len(trace["x"]) > 100)
     assert len(small["x"]) <= 5000
     assert max(small["y"]) == 9.0
-    assert "of 6,000 points drawn" in chart.note
+    assert "of 6,000 points drawn" in chart.notes[0]
 
 
 def test_categories_beyond_the_cap_are_counted(specimen: ModuleType) -> None:
@@ -119,7 +181,7 @@ def test_categories_beyond_the_cap_are_counted(specimen: ModuleType) -> None:
     ]
     chart = drawn(speedup_by_category, specimen.cell("ngram", 8), *parts, specimen=specimen)
     assert len(marks(chart)) == MAX_CATEGORIES
-    assert chart.note == "5 more categories are in the table."
+    assert chart.notes == ("5 more categories are in the table.",)
 
 
 def test_one_line_per_drafter_goes_through_its_draft_lengths_in_order(specimen: ModuleType) -> None:
@@ -127,6 +189,16 @@ def test_one_line_per_drafter_goes_through_its_draft_lengths_in_order(specimen: 
     chart = drawn(length_against_d, *arms, specimen=specimen)
     curve = marks(chart)[-1]
     assert (list(curve["x"]), list(curve["y"])) == ([3, 8], [1.9, 2.3])
+
+
+def test_intervals_at_one_draft_length_stand_side_by_side_in_full_view(specimen: ModuleType) -> None:
+    arms = [specimen.cell(drafter, 8, metrics=specimen.gain(1.0, al=2.0)) for drafter in ("ngram", "suffix")]
+    wide = specimen.value(2.0, 1.5, 3.9, unit="tokens")
+    arms = [arm.model_copy(update={"metrics": {**arm.metrics, "acceptance_length": wide}}) for arm in arms]
+    chart = drawn(length_against_d, *arms, specimen=specimen)
+    first, second = (trace["x"][0] for trace in marks(chart)[-2:])
+    assert first < 8 < second
+    assert chart.figure["layout"]["yaxis"]["range"][1] > 3.9
 
 
 def test_a_step_is_stacked_from_its_parts_in_milliseconds(specimen: ModuleType) -> None:
@@ -150,7 +222,7 @@ def test_a_step_that_cannot_be_split_is_shown_whole(specimen: ModuleType) -> Non
 def test_names_are_escaped_for_plotly(specimen: ModuleType) -> None:
     arm = specimen.cell("ngram", 8, arm="<b>x</b> & y", metrics=specimen.gain(1.3, 1.1, 1.5))
     chart = drawn(speedup_by_arm, arm, specimen=specimen)
-    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["&lt;b&gt;x&lt;/b&gt; &amp; y"]
+    assert names(chart) == ["&lt;b&gt;x&lt;/b&gt; &amp; y"]
     assert marks(chart)[0]["hovertext"][0].startswith("<b>&lt;b&gt;x&lt;/b&gt; &amp; y</b>")
 
 

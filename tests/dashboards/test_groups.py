@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.groups import groups_of
+import pytest
+
+from draftmark.dashboards.groups import cell_names, groups_of, whereabouts
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,3 +37,37 @@ def test_engine_settings_tell_groups_apart_by_name(specimen: ModuleType) -> None
         "coding, dtype float32",
         "coding, dtype bfloat16",
     ]
+
+
+def test_a_cell_is_named_by_arm_suite_and_load(specimen: ModuleType) -> None:
+    cells = [specimen.cell(group=str(load), cell_id=str(load), concurrency=load) for load in (1, 16)]
+    assert cell_names(specimen.run(*cells)) == {
+        "1": "ngram D=3 on coding, concurrency 1",
+        "16": "ngram D=3 on coding, concurrency 16",
+    }
+
+
+def test_lost_engines_are_known_to_the_group_of_their_cell(specimen: ModuleType) -> None:
+    cells = [specimen.cell(suite=suite) for suite in ("a", "b")]
+    first, second = groups_of(specimen.run(*cells, lost={"b/ngram D=3": "killed"}))
+    assert (first.lost, second.lost) == ({}, {"b/ngram D=3": "killed"})
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ((), ""),
+        (("a/none", "a/ngram D=3", "a/suffix D=8", "b/none", "b/ngram D=3", "b/suffix D=8"), ""),
+        (("a/none", "a/ngram D=3", "a/suffix D=8"), "a"),
+        (("a/ngram D=3", "b/ngram D=3"), "ngram D=3"),
+        (("b/ngram D=3",), "ngram D=3 on b"),
+        (("a/ngram D=3", "a/suffix D=8", "b/ngram D=3", "b/suffix D=8"), "every speculating arm"),
+        (("b/ngram D=3", "b/suffix D=8"), "every speculating arm on b"),
+        (("a/none", "b/ngram D=3"), "none on a and ngram D=3 on b"),
+        (("a/none", "a/ngram D=3", "a/suffix D=8", "b/none"), "a and none on b"),
+    ],
+)
+def test_cells_are_named_in_as_few_words_as_possible(specimen: ModuleType, ids: tuple[str, ...], said: str) -> None:
+    arms = (("none", 0), ("ngram", 3), ("suffix", 8))
+    cells = [specimen.cell(drafter, d, suite=suite) for suite in ("a", "b") for drafter, d in arms]
+    assert whereabouts(ids, specimen.run(*cells)) == said

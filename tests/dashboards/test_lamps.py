@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.lamps import lamps
+from draftmark.dashboards.lamps import lamp_lines
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def test_the_five_lamps_every_run_owes_are_shown_even_when_not_checked(specimen: ModuleType) -> None:
-    found = lamps(specimen.run(specimen.baseline()))
+    found = lamp_lines(specimen.run(specimen.baseline()))
     assert [lamp.title for lamp in found] == [
         "Speculation really on",
         "Baseline sane",
@@ -21,31 +21,36 @@ def test_the_five_lamps_every_run_owes_are_shown_even_when_not_checked(specimen:
     assert {(lamp.level, lamp.word) for lamp in found} == {("unknown", "not checked")}
 
 
-def test_the_gravest_flag_decides_a_lamp_and_comes_first(specimen: ModuleType) -> None:
-    lamps = [
+def test_the_gravest_decides_and_comes_first(specimen: ModuleType) -> None:
+    lit = [
         Lamp(name="speculation", level="ok", text="ngram drafts.", cells=[]),
         Lamp(name="speculation", level="fault", text="suffix never drafted.", cells=[]),
         Lamp(name="speculation", level="warning", text="coverage is 2%.", cells=[]),
     ]
-    lamp = lamps(specimen.run(specimen.baseline(), lamps=lamps))[0]
+    lamp = lamp_lines(specimen.run(specimen.baseline(), lamps=lit))[0]
     assert (lamp.level, lamp.word) == ("fault", "fault")
     assert lamp.texts == ("suffix never drafted.", "coverage is 2%.", "ngram drafts.")
 
 
-def test_a_flag_of_some_cells_names_their_arms_and_suites(specimen: ModuleType) -> None:
+def test_a_lamp_of_some_cells_names_their_arms_and_suites(specimen: ModuleType) -> None:
     cells = [specimen.baseline(), specimen.cell("ngram", 3), specimen.cell("ngram", 8)]
     lamp = Lamp(name="failures", level="warning", text="1 turn failed.", cells=["coding/ngram D=8"])
-    assert lamps(specimen.run(*cells, lamps=[lamp]))[-1].texts == ("1 turn failed. (ngram D=8 on coding)",)
+    assert lamp_lines(specimen.run(*cells, lamps=[lamp]))[-1].texts == ("1 turn failed. (ngram D=8)",)
+    other = specimen.baseline("summarization")
+    assert lamp_lines(specimen.run(*cells, other, lamps=[lamp]))[-1].texts == ("1 turn failed. (ngram D=8 on coding)",)
+
+
+def test_a_green_lamp_names_cells_only_where_some_suite_has_none_of_them(specimen: ModuleType) -> None:
+    arms = [specimen.cell("ngram", 3, suite=suite) for suite in ("coding", "summarization")]
+    cells = [*arms, *map(specimen.baseline, ("coding", "summarization"))]
+    everywhere = Lamp(name="speculation", level="ok", text="On.", cells=[arm.cell_id for arm in arms])
+    assert lamp_lines(specimen.run(*cells, lamps=[everywhere]))[0].texts == ("On.",)
+    once = Lamp(name="speculation", level="ok", text="On.", cells=[arms[0].cell_id])
+    assert lamp_lines(specimen.run(*cells, lamps=[once]))[0].texts == ("On. (ngram D=3 on coding)",)
 
 
 def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
     lamp = Lamp(name="identities", level="fault", text="T is not 1 + sum e.", cells=[])
-    titles = [lamp.title for lamp in lamps(specimen.run(specimen.baseline(), lamps=[lamp]))]
+    titles = [lamp.title for lamp in lamp_lines(specimen.run(specimen.baseline(), lamps=[lamp]))]
     assert titles[-1] == "Counts add up"
     assert "Every turn finished" not in titles
-
-
-def test_a_flag_of_many_cells_gives_their_number(specimen: ModuleType) -> None:
-    cells = [specimen.cell("ngram", d) for d in range(1, 7)]
-    lamp = Lamp(name="failures", level="warning", text="Not finished.", cells=[one.cell_id for one in cells[:5]])
-    assert lamps(specimen.run(*cells, lamps=[lamp]))[-1].texts == ("Not finished. (5 of 6 cells)",)

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from draftmark.dashboards import tables
-from draftmark.results.records import Divergence
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -73,37 +72,29 @@ def test_rows_over_all_turns_come_before_categories_and_the_cap_is_counted(
 
 def test_notes_are_listed_once_with_the_numbers_they_qualify(specimen: ModuleType) -> None:
     arms = [specimen.cell("ngram", d, metrics=specimen.gain(1.1, 1.0, 1.2, note="rough")) for d in (3, 8)]
-    assert tables.arms_table(specimen.run(*arms)).notes == (("speedup", "rough", 2),)
+    assert tables.arms_table(specimen.run(*arms)).notes == (tables.Note("rough", "speedup", 2),)
 
 
-def test_changes_equal_in_all_suites_are_one_row(specimen: ModuleType) -> None:
-    cells = [specimen.cell("eagle3", 4, suite=suite, changed={"async": (True, False)}) for suite in ("a", "b")]
-    cells.append(specimen.cell("ngram", 4, suite="a", changed={"blocks": (100, 80)}))
-    assert tables.changes(specimen.run(*cells)) == [
-        tables.Change("eagle3 D=4", "all", "async", "true", "false"),
-        tables.Change("ngram D=4", "a", "blocks", "100", "80"),
+def test_notes_that_differ_in_their_numbers_alone_are_one(specimen: ModuleType) -> None:
+    notes = ["rough (9 conversations); different texts", "rough (12 conversations)", "rough (9 conversations)"]
+    arms = [
+        specimen.cell("ngram", d, metrics=specimen.gain(1.1, 1.0, 1.2, note=note)) for d, note in enumerate(notes, 1)
     ]
+    assert tables.arms_table(specimen.run(*arms)).notes == (
+        tables.Note("rough (9 conversations), and 1 more like it", "speedup", 3),
+        tables.Note("different texts", "speedup", 1),
+    )
 
 
-def test_lists_of_what_went_wrong_are_capped_and_tell_the_true_number(
-    specimen: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "MAX_ROWS", 3)
-    failed = [{"cell_id": "coding/ngram D=3", "question_id": f"q{i}", "kind": "timeout"} for i in range(10)]
-    listing = tables.failures(specimen.run(specimen.cell(), failures=failed))
-    assert (len(listing.rows), listing.total) == (3, 10)
-    assert listing.rows[0] == ("ngram D=3 on coding", "q0 turn , repeat ", "timeout", "")
+def test_an_arm_whose_engine_was_lost_has_that_for_its_status(specimen: ModuleType) -> None:
+    gone = specimen.cell("eagle3", 3, status="partial", status_text="partial 3/24; killed")
+    table = tables.arms_table(specimen.run(gone, specimen.cell("ngram", 3), lost={gone.cell_id: "killed"}))
+    assert [row.status for row in table.rows] == ["engine lost", "complete"]
 
 
-def test_faults_come_before_numeric_ties_and_ended_answers_are_said(specimen: ModuleType) -> None:
-    def leaving(verdict: str, arm_id: int | None) -> Divergence:
-        where = {"cell_id": "coding/ngram D=3", "question_id": "q", "turn_index": 0, "repeat": 0, "position": 7}
-        return Divergence(**where, baseline_id=11, arm_id=arm_id, verdict=verdict, reason="because")
-
-    found = [leaving("numeric-tie", 12), leaving("unknown", 13), leaving("fault", None)]
-    rows = tables.divergences(specimen.run(specimen.cell(), divergences=found)).rows
-    assert [(row[3], row[4]) for row in rows] == [
-        ("11 → end", "fault"),
-        ("11 → 13", "unknown"),
-        ("11 → 12", "numeric-tie"),
+def test_rows_of_one_suite_at_several_loads_are_told_apart(specimen: ModuleType) -> None:
+    cells = [specimen.cell(group=str(load), cell_id=str(load), concurrency=load) for load in (1, 16)]
+    assert [row.scope for row in tables.arms_table(specimen.run(*cells)).rows] == [
+        "coding, concurrency 1",
+        "coding, concurrency 16",
     ]

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.dashboards.wording import interval, listed, number, provenance, shortened, value_of
+from draftmark.dashboards.wording import (
+    interval,
+    last_words,
+    listed,
+    number,
+    provenance,
+    qualifiers,
+    shortened,
+    squeezed,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -69,3 +79,19 @@ def test_lists_are_joined_as_a_sentence_does() -> None:
 def test_long_names_are_cut_to_length() -> None:
     assert shortened("abcdef", 6) == "abcdef"
     assert shortened("abcdefg", 6) == "abcde…"
+
+
+def test_names_squeezed_keep_both_ends() -> None:
+    assert squeezed("abcdef", 6) == "abcdef"
+    assert squeezed("abcdefghij", 6) == "abc…ij"
+    assert squeezed("abcdefghij", 7) == "abc…hij"
+
+
+def test_last_words_are_one_line() -> None:
+    assert last_words("killed;\n  its last   words:\n\tgoodbye") == "killed; its last words: goodbye"
+
+
+def test_notes_come_apart_and_are_said_in_plain_words(specimen: ModuleType) -> None:
+    metric = specimen.value(1.2, note="rough (9 conversations); prompt sampling only")
+    assert qualifiers(metric) == ["rough (9 conversations)", "one launch of the engine"]
+    assert qualifiers(specimen.value(1.2)) == []

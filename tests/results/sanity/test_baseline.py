@@ -43,10 +43,10 @@ def group(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[
     ("ratio", "level", "text"),
     [
         ((1.01, 0.98, 1.04), "ok", OK),
-        ((1.015, 1.01, 1.02), "note", "1.015 times as fast as the first (1.010 to 1.020): more than chance, but too"),
-        ((0.90, 0.85, 0.95), "warning", "0.900 times as fast as the first (0.850 to 0.950): something besides"),
-        ((1.04, None, None), "note", "differ by 4.0%, and too few conversations"),
-        ((1.25, None, None), "warning", "differ by 25.0%, and too few conversations"),
+        ((1.015, 1.01, 1.02), "note", "took 1.5% less time per token than the first (95% interval -2.0% to -1.0%): more"),
+        ((0.90, 0.85, 0.95), "warning", "took 11.1% more time per token than the first (95% interval +5.3% to +17.6%): some"),
+        ((1.04, None, None), "note", "took 3.8% less time per token than the first, and too few conversations"),
+        ((1.25, None, None), "warning", "took 20.0% less time per token than the first, and too few conv"),
         ((None, None, None), "note", "could not be compared: why"),
     ],
 )
@@ -121,7 +121,9 @@ def test_a_drifting_baseline_is_a_warning(make_checked: MakeChecked, make_turn: 
             for n in range(3)
         ]
 
-    assert [lamp.level for lamp in check_baseline([make_checked(turns(1.2))])] == ["warning", "note"]
+    slower = list(check_baseline([make_checked(turns(1.2))]))
+    assert [lamp.level for lamp in slower] == ["warning", "note"]
+    assert "took 20.0% more time per token than in its first" in slower[0].text
     assert [lamp.level for lamp in check_baseline([make_checked(turns(1.05))])] == ["note"]
 
 
