@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from draftmark.results.arm_labels import arm_labels
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.window import window_counts
 from draftmark.results.parts import Split
 from draftmark.results.records import SCHEMA_VERSION
 from draftmark.results.sanity import CheckedCell, check_group, check_run
@@ -47,7 +48,7 @@ def summarise(run: RunReader) -> RunSummary:
             ]
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
-            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found, run.engine(cell_id)))
+            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found, member.engine))
         lamps += check_group(checked)
     in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
     return RunSummary(
@@ -129,6 +130,8 @@ class _Member:
     cell: CellRecord
     columns: CellColumns
     parts: dict[str, CellColumns]
+    engine: dict[str, Any] | None
+    """What the engine counted around its turns."""
 
     def of(self, part: str | None) -> CellColumns:
         """Return the turns of one part; all of them for null."""
@@ -162,7 +165,12 @@ def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -
     loaded = [CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None))) for cell in cells]
     split = Split.of_group([prompt for prompt in seen.prompts if prompt.suite == cells[0].key.suite], loaded)
     members = [
-        _Member(cell, columns, {part: split.select(columns, part) for part in split.turns_per_pass})
+        _Member(
+            cell,
+            columns,
+            {part: split.select(columns, part) for part in split.turns_per_pass},
+            run.engine(cell.cell_id),
+        )
         for cell, columns in zip(cells, loaded, strict=True)
     ]
     return _Group(group_id, split, members)
@@ -186,6 +194,7 @@ def _summary(group: _Group, member: _Member, label: str, part: str | None) -> Ce
         concurrency=key.load.concurrency,
         temperature=key.sampling.temperature,
         gpus=gpus if isinstance(gpus, int) else None,
+        window=window_counts(columns, member.engine) if part is None else None,
     )
     ok, failed, expected = int(columns.ok.sum()), int((~columns.ok).sum()), group.expected(member, part)
     status, text = _status(cell, ok, failed, expected)

@@ -25,6 +25,7 @@ from draftmark.results.metrics.timing import TIMING
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns
+    from draftmark.results.metrics.window import WindowCounts
     from draftmark.results.summary import MetricValue
 
 METRICS: dict[str, Metric] = {
@@ -51,6 +52,7 @@ def measure(
     concurrency: int = 1,
     temperature: float = 0.0,
     gpus: int | None = None,
+    window: WindowCounts | None = None,
 ) -> dict[str, MetricValue]:
     """Compute every declared metric of one cell, each a number or null with the reason.
 
@@ -67,10 +69,11 @@ def measure(
         concurrency: Turns in flight, as the plan asked.
         temperature: Sampling temperature of the cell.
         gpus: GPUs the engine ran on (tensor x pipeline x data parallel); null where that is not recorded.
+        window: What the engine counted over all turns of the cell; null for a part of them.
     """
     if baseline is None and drafter == "none":
         baseline = cell
-    evidence = Evidence(cell, drafter, draft_length, baseline, control, concurrency, temperature, gpus)
+    evidence = Evidence(cell, drafter, draft_length, baseline, control, concurrency, temperature, gpus, window)
     return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
 
 

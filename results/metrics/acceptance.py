@@ -49,7 +49,7 @@ def _no_drafts(evidence: Evidence) -> str | None:
 def acceptance_length(evidence: Evidence) -> Outcome:
     """AL = sum e_i / n over all decode steps, drafting or not; the token from prefill is excluded. In 1..D+1."""
     if reason := evidence.no_steps():
-        return missing(reason)
+        return evidence.counted_by_engine("acceptance_length") or missing(reason)
     return _over_steps(evidence, evidence.delivered, _length_bounds(evidence))
 
 
@@ -86,7 +86,7 @@ def acceptance_length_verified(evidence: Evidence) -> Outcome:
 def acceptance_length_when_drafted(evidence: Evidence) -> Outcome:
     """Mean of 1 + u_i over steps with d_i > 0: 1 + sum over k of joint_acceptance[k]. In 1..D+1."""
     if reason := _no_drafts(evidence):
-        return missing(reason)
+        return evidence.counted_by_engine("acceptance_length_when_drafted") or missing(reason)
     with_bonus = evidence.drafting + evidence.counted.per_turn(evidence.useful)
     return evidence.pooled(
         with_bonus, evidence.drafting, source="engine", bounds=_length_bounds(evidence), notes=evidence.known_notes
@@ -207,7 +207,7 @@ def accepted_per_draft(evidence: Evidence) -> Outcome:
 def acceptance_rate(evidence: Evidence) -> Outcome:
     """Sum u_i / sum v_i; null when nothing was drafted. In 0..1."""
     if reason := _no_drafts(evidence):
-        return missing(reason)
+        return evidence.counted_by_engine("acceptance_rate") or missing(reason)
     accepted = evidence.counted.per_turn(evidence.useful)
     drafted = evidence.counted.per_turn(evidence.useful_drafts)
     return evidence.pooled(accepted, drafted, source="engine", bounds=(0.0, 1.0), notes=evidence.known_notes)
@@ -223,7 +223,7 @@ def acceptance_rate(evidence: Evidence) -> Outcome:
 def coverage(evidence: Evidence) -> Outcome:
     """#(d_i > 0) / n. In 0..1."""
     if reason := evidence.no_steps():
-        return missing(reason)
+        return evidence.counted_by_engine("coverage") or missing(reason)
     return _over_steps(evidence, evidence.drafting, (0.0, 1.0))
 
 
@@ -237,7 +237,7 @@ def coverage(evidence: Evidence) -> Outcome:
 def drafted_per_step(evidence: Evidence) -> Outcome:
     """Sum v_i / n. In 0..D."""
     if reason := evidence.no_steps():
-        return missing(reason)
+        return evidence.counted_by_engine("drafted_per_step") or missing(reason)
     drafted = evidence.counted.per_turn(evidence.useful_drafts)
     return _over_steps(evidence, drafted, (0.0, float(evidence.draft_length)))
 

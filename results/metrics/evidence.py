@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
+    from draftmark.results.metrics.window import WindowCounts
     from draftmark.results.statistics import Statistic
     from draftmark.results.summary import Source
 
@@ -35,6 +36,8 @@ class Evidence:
     concurrency: int = 1
     temperature: float = 0.0
     gpus: int | None = None
+    window: WindowCounts | None = None
+    """What the engine counted over the cell, where it tells nothing of single requests; null for a part of it."""
 
     @property
     def drafts(self) -> bool:
@@ -195,6 +198,16 @@ class Evidence:
         if len(self.counted.drafted) == 0:
             return "no answer went beyond the one token that prefill gives, so there was no decode step"
         return None
+
+    def counted_by_engine(self, name: str) -> Outcome | None:
+        """Return a metric from the engine's counters, for turns whose steps are unknown; null where it is not told."""
+        unknown = self.drafts and not self.counted.has_steps.any()
+        return self.window.measure(name) if unknown and self.window is not None else None
+
+    def joint_by_engine(self, position: int) -> Outcome | None:
+        """Return joint_acceptance[k] from the engine's counters likewise."""
+        unknown = self.drafts and not self.counted.has_steps.any()
+        return self.window.joint_acceptance(position) if unknown and self.window is not None else None
 
     def no_turns(self) -> str:
         """Return the reason that a cell without successful turns gives for everything."""

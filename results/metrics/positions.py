@@ -63,7 +63,7 @@ def joint_acceptance(evidence: Evidence) -> dict[int, Outcome]:
     found = {}
     for k in range(1, evidence.draft_length + 1):
         found[k] = (
-            missing(reason)
+            evidence.joint_by_engine(k) or missing(reason)
             if reason
             else evidence.pooled(
                 cell.per_turn(evidence.useful >= k),

@@ -1,0 +1,91 @@
+"""Acceptance from counters over a quiet window, for engines that tell nothing of single requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.results.columns import CellColumns
+from draftmark.results.metrics import measure
+from draftmark.results.metrics.window import window_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from draftmark.results.records import TurnRecord
+
+BEFORE = {"output_tokens": 5.0, "drafting_steps": 0.0, "drafted_tokens": 0.0, "accepted_tokens": 0.0}
+# 30 tokens in 2 turns: 28 after prefill; 10 were accepted drafts, so 18 steps, of which 8 had a draft of 3.
+AFTER = {
+    "output_tokens": 35.0,
+    "drafting_steps": 8.0,
+    "drafted_tokens": 24.0,
+    "accepted_tokens": 10.0,
+    "accepted_tokens[1]": 6.0,
+    "accepted_tokens[2]": 3.0,
+    "accepted_tokens[3]": 1.0,
+}
+FACTS = {"windows": [{"session": 0, "launch": 0, "before": BEFORE, "after": AFTER}]}
+
+
+@pytest.fixture
+def cell(make_turn: Callable[..., TurnRecord]) -> CellColumns:
+    turns = [make_turn(question_id=name, output_tokens=count, steps=None) for name, count in (("a", 10), ("b", 20))]
+    return CellColumns.from_turns(turns)
+
+
+def measured(cell: CellColumns, facts: dict[str, Any] | None) -> dict[str, Any]:
+    return measure(cell, drafter="ngram", draft_length=3, window=window_counts(cell, facts))
+
+
+def test_the_numbers_follow_from_the_differences(cell: CellColumns) -> None:
+    found = measured(cell, FACTS)
+    assert found["acceptance_length"].value == pytest.approx(28 / 18)
+    assert found["acceptance_length"].source == "inferred"
+    assert "inferred, upper bound" in str(found["acceptance_length"].note)
+    assert found["coverage"].value == pytest.approx(8 / 18)
+    assert found["drafted_per_step"].value == pytest.approx(24 / 18)
+    assert found["acceptance_length_when_drafted"].value == pytest.approx(1 + 10 / 8)
+    assert found["acceptance_rate"].value == pytest.approx(10 / 24)
+    assert [found[f"joint_acceptance[{k}]"].value for k in (1, 2, 3)] == [6 / 8, 3 / 8, 1 / 8]
+    assert found["acceptance_length"].low is None
+
+
+def test_two_windows_are_added_up(cell: CellColumns) -> None:
+    half = {name: value / 2 for name, value in AFTER.items()} | {"output_tokens": 20.0}
+    windows = [{"session": 0, "launch": n, "before": BEFORE, "after": half} for n in (0, 1)]
+    assert measured(cell, {"windows": windows})["acceptance_length"].value == pytest.approx(28 / 18)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        None,
+        {},
+        {"windows": [{"before": BEFORE, "after": AFTER | {"output_tokens": 36.0}}]},
+        {"windows": [{"before": {}, "after": {"output_tokens": 30.0}}]},
+    ],
+    ids=["no counters", "no window", "one token of somebody else's", "an engine that counts no drafts"],
+)
+def test_without_a_window_of_just_these_turns_there_is_no_number(
+    cell: CellColumns, facts: dict[str, Any] | None
+) -> None:
+    found = measured(cell, facts)["acceptance_length"]
+    assert found.value is None
+    assert found.reason == "the engine reported no per-step counts"
+
+
+def test_a_failed_turn_makes_the_counters_useless(make_turn: Callable[..., TurnRecord]) -> None:
+    turns = [
+        make_turn(question_id="a", output_tokens=30, steps=None),
+        make_turn(question_id="b", status="failed", output_tokens=0, steps=None),
+    ]
+    assert window_counts(CellColumns.from_turns(turns), FACTS) is None
+
+
+def test_step_records_win_over_counters(make_turn: Callable[..., TurnRecord]) -> None:
+    steps = {"drafted": [3] * 9 + [0] * 2, "accepted": [2] * 9 + [0] * 2, "delivered": [3] * 9 + [1] * 2}
+    cell = CellColumns.from_turns([make_turn(output_tokens=30, steps=steps)])
+    found = measured(cell, FACTS)["acceptance_length"]
+    assert (found.value, found.source) == (pytest.approx(29 / 11), "engine")
