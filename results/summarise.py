@@ -166,10 +166,10 @@ def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -
     split = Split.of_group([prompt for prompt in seen.prompts if prompt.suite == cells[0].key.suite], loaded)
     members = [
         _Member(
-            cell,
-            columns,
-            {part: split.select(columns, part) for part in split.turns_per_pass},
-            run.engine(cell.cell_id),
+            cell=cell,
+            columns=columns,
+            parts={part: split.select(columns, part) for part in split.turns_per_pass},
+            engine=run.engine(cell.cell_id),
         )
         for cell, columns in zip(cells, loaded, strict=True)
     ]

@@ -1,7 +1,8 @@
 """Acceptance from an engine's counters around a cell, for engines that tell nothing of single requests.
 
 Valid only where nothing else was in flight at both snapshots and the engine counted the very tokens of the cell's
-turns; the runner sees to the first, `window_counts` to the second. Steps without a draft are inferred as for single requests.
+turns; the runner sees to the first, `window_counts` to the second. Steps without a draft are inferred as for single
+requests.
 """
 
 from __future__ import annotations
