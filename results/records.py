@@ -242,6 +242,10 @@ class ReportedCounts(Record):
     """Steps with a draft; engines count no others."""
     drafted: NonNegativeInt
     accepted: NonNegativeInt
+    padding_steps: NonNegativeInt = 0
+    """How many of `drafting_steps` held padding alone, which is no draft; 0 where nothing tells."""
+    padding_tokens: NonNegativeInt = 0
+    """How many of `drafted` were padding; 0 where nothing tells."""
 
 
 class TurnFailure(Record):

@@ -23,6 +23,10 @@ class Told:
     inferred: bool = False
     prefill_s: float | None = None
     draft_prefill_s: float | None = None
+    padding_steps: int = 0
+    """Steps, the prefill included, in which the target ran over padding alone; vLLM counts them as drafting."""
+    padding_tokens: int = 0
+    """All padding that vLLM counts as drafted tokens."""
     problem: str | None = None
     """Why the worker's records could not be used."""
 
@@ -35,26 +39,28 @@ def from_worker(rows: Mapping[str, Any], tokens: int, *, drafts: bool) -> Told:
     """
     generated = rows["generated"]
     first = next((index for index, count in enumerate(generated) if count), None)
-    if first is None or tokens == 0:
-        return Told(None, problem="the worker saw no token of this request")
+    mismatch = Told(None, problem=f"the worker saw {sum(generated)} tokens of a request that gave {tokens}")
+    if first is None or generated[first] != 1 or tokens < 1:
+        return mismatch
+    kept: list[int] = []
     delivered: list[int] = []
-    left, last = tokens - 1, first
+    left = tokens - 1
     for index in range(first + 1, len(generated)):
-        if left == 0:
-            break
-        last = index
-        if generated[index]:
+        if left and generated[index]:
+            kept.append(index)
             delivered.append(min(generated[index], left))
             left -= delivered[-1]
-    kept = [index for index in range(first + 1, last + 1) if generated[index]]
-    if left or generated[first] != 1:
-        seen = sum(generated)
-        return Told(None, problem=f"the worker saw {seen} tokens of a request that gave {tokens}")
-    drafted = [rows["drafted"][index] for index in kept]
+    if left:
+        return mismatch
     accepted = [generated[index] - 1 for index in kept]
+    verified = [rows["drafted"][index] + rows["placeholders"][index] for index in kept]
+    if any(a > tried for a, tried in zip(accepted, verified, strict=True)):
+        return Told(None, problem="the worker saw a step give more tokens than it had drafts for, and one")
+    # Padding that happened to be right was accepted without having been drafted.
+    drafted = [max(rows["drafted"][index], a) for index, a in zip(kept, accepted, strict=True)]
+    counted_by_vllm = [rows["drafted"][first] + rows["placeholders"][first], *verified]
     steps = StepColumns(
-        # A placeholder that happened to be right was accepted without having been drafted.
-        drafted=[max(d, a) for d, a in zip(drafted, accepted, strict=True)],
+        drafted=drafted,
         accepted=accepted,
         delivered=delivered,
         draft_s=_chosen(rows["draft_s"], kept) if drafts else None,
@@ -69,6 +75,8 @@ def from_worker(rows: Mapping[str, Any], tokens: int, *, drafts: bool) -> Told:
         steps,
         prefill_s=_sum(rows["verify_s"], prefill) if alone else None,
         draft_prefill_s=_sum(rows["draft_s"], prefill) if alone and drafts else None,
+        padding_steps=sum(count > 0 for count in counted_by_vllm) - sum(count > 0 for count in drafted),
+        padding_tokens=sum(counted_by_vllm) - sum(drafted),
     )
 
 
@@ -91,14 +99,19 @@ def from_statistics(drafted: list[int], accepted: list[int], tokens: int) -> Tol
     return Told(steps, inferred=True)
 
 
-def reported(statistics: Mapping[str, Any] | None) -> ReportedCounts | None:
-    """Return the totals of a request's own statistics, as `RequestSpecDecodeMetrics.to_dict` gives them."""
+def reported(statistics: Mapping[str, Any] | None, told: Told | None = None) -> ReportedCounts | None:
+    """Return the totals of a request's own statistics, as `RequestSpecDecodeMetrics.to_dict` gives them.
+
+    `told` says how much of them is padding, where the worker saw it.
+    """
     if statistics is None:
         return None
     return ReportedCounts(
         drafting_steps=statistics["num_spec_steps"],
         drafted=statistics["num_draft_tokens"],
         accepted=statistics["num_accepted_draft_tokens"],
+        padding_steps=0 if told is None else told.padding_steps,
+        padding_tokens=0 if told is None else told.padding_tokens,
     )
 
 

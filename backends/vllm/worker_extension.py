@@ -8,19 +8,23 @@ null and the reason is told, and nothing else changes.
 
 An engine step runs the target over what was scheduled, samples, and then drafts for the next step. So the drafting
 counted to a step is that which follows its verification; the drafting that follows the prefill counts to the prefill.
+
+vLLM also runs the target over padding in place of drafts: zeros where its proposer was skipped, for requests near the
+context limit; -1 for requests that nothing was drafted for yet. The probe tells such placeholders from drafts.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-MOST_REQUESTS = 100_000
-"""Requests whose steps are kept until they are asked for; beyond it the oldest are dropped."""
+MOST_REQUESTS = 10_000
+"""Requests whose steps are kept until they are asked for; beyond it the oldest are forgotten."""
 
 
 class Timer(Protocol):
@@ -69,17 +73,20 @@ class EngineStep:
     """One run of the target, shared by the requests that were scheduled together."""
 
     started: Any
-    batch: int
-    prefill_tokens: int
-    scheduled: dict[str, int]
-    """Request to tokens that the target ran over."""
-    drafts: dict[str, int]
-    """Request to drafted tokens among these."""
     since: Any
     """End of the step before, from which this one's whole time is counted; its own start where the engine was idle."""
+    batch: int
+    prefill_tokens: int = 0
+    """Tokens that were read, of prompts and of answers that had lost their cache, without those of drafts."""
+    drafts: dict[str, int] = field(default_factory=dict)
+    """Request to the drafted tokens that the target ran over."""
+    placeholders: dict[str, int] = field(default_factory=dict)
+    """Request to the padding in place of drafts."""
     ended: Any = None
     drafting: list[tuple[Any, Any]] = field(default_factory=list)
     """Begin and end of each call of the proposer."""
+    seconds: tuple[float, float, float] | None = None
+    """Whole time, drafting and verification, once they have been asked for."""
 
 
 @dataclass(slots=True)
@@ -88,18 +95,27 @@ class RequestStep:
 
     step: EngineStep
     drafted: int
+    placeholders: int
     generated: int
 
 
 class Probe:
-    """Wraps one model runner; `take` hands out what was seen of a request."""
+    """Wraps one model runner; `take` hands out what was seen of a request.
+
+    Requests are known by their names up to the first dash: what follows it are letters of vLLM's own. Results of an
+    asynchronous engine are noted in another thread than the one that runs the model.
+    """
 
     def __init__(self, runner: Any, timer: Timer) -> None:
+        self._runner = runner
         self._timer = timer
+        self._lock = threading.Lock()
         self._requests: dict[str, list[RequestStep]] = {}
+        self._taken: dict[str, None] = {}
+        """Requests that were handed out: steps that the engine ran ahead for them belong to no answer."""
         self._current: EngineStep | None = None
         self._last_end: Any = None
-        self._drafts_are_real = True
+        self._proposed = True
         self.own_s = 0.0
         """Host time spent in the probe itself."""
         self.steps = 0
@@ -120,7 +136,7 @@ class Probe:
         elif callable(getattr(runner, "propose_draft_token_ids", None)):
             runner.propose_draft_token_ids = self._around_propose(runner.propose_draft_token_ids)
             self.hook = "propose_draft_token_ids"
-        else:
+        elif getattr(runner, "speculative_config", ...) is not None:
             self.problem = (
                 f"the model runner {type(runner).__module__}.{type(runner).__name__} has neither "
                 "propose_draft_token_ids nor speculator.propose"
@@ -128,15 +144,20 @@ class Probe:
 
     def _around_execute(self, execute: Callable[..., Any]) -> Callable[..., Any]:
         def execute_model(scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
-            entered = time.perf_counter()
             scheduled = getattr(scheduler_output, "num_scheduled_tokens", None)
+            if not scheduled:
+                self._last_end = None  # nothing to do: what follows comes after a pause
             if not scheduled or kwargs.get("dummy_run"):
-                if not scheduled:
-                    self._last_end = None  # nothing to do: what follows comes after a pause
                 return execute(scheduler_output, *args, **kwargs)
-            step = self._begin(scheduler_output, dict(scheduled))
+            entered = time.perf_counter()
+            started = self._timer.mark()
+            step = EngineStep(started, started if self._last_end is None else self._last_end, len(scheduled))
+            self._current = step
             self.own_s += time.perf_counter() - entered
             result = execute(scheduler_output, *args, **kwargs)
+            entered = time.perf_counter()
+            self._describe(step, scheduler_output)
+            self.own_s += time.perf_counter() - entered
             if result is not None and (not self._two_calls or hasattr(result, "sampled_token_ids")):
                 self._end(step, result)
             return result
@@ -165,29 +186,32 @@ class Probe:
 
         return proposing
 
-    def _begin(self, scheduler_output: Any, scheduled: dict[str, int]) -> EngineStep:
-        real = self._drafts_are_real
-        planned = getattr(scheduler_output, "scheduled_spec_decode_tokens", None) or {}
-        drafts = {request: len(tokens) for request, tokens in planned.items() if tokens} if real else {}
-        verified = {request: len(tokens) for request, tokens in planned.items()}
-        prefill = sum(
-            tokens - verified.get(request, 0) - 1
+    def _describe(self, step: EngineStep, planned: Any) -> None:
+        """Note what the step is made of, while the device works on it.
+
+        The runner V1 trims what was planned on a copy of its own, which it keeps until it samples.
+        """
+        ran = getattr(getattr(self._runner, "execute_model_state", None), "scheduler_output", planned)
+        scheduled, speculated = ran.num_scheduled_tokens, getattr(ran, "scheduled_spec_decode_tokens", None) or {}
+        fresh, resumed = _without_output(ran), _resumed(ran)
+        step.prefill_tokens = sum(
+            max(tokens - len(speculated.get(request, ())) - (request not in fresh), 0)
             for request, tokens in scheduled.items()
-            if tokens - verified.get(request, 0) > 1
         )
-        started = self._timer.mark()
-        since = started if self._last_end is None else self._last_end
-        step = EngineStep(started, len(scheduled), prefill, scheduled, drafts, since)
-        self._current = step
-        return step
+        # An asynchronous scheduler plans with -1 for each draft; one that waits for the drafts has their ids.
+        known = getattr(self._runner, "use_async_scheduling", True) is False
+        for request, tokens in speculated.items():
+            nothing_proposed = not self._proposed or request in fresh or request in resumed
+            drafts = 0 if nothing_proposed else sum(token >= 0 for token in tokens) if known else len(tokens)
+            step.drafts[request], step.placeholders[request] = drafts, len(tokens) - drafts
 
     def _end(self, step: EngineStep, result: Any) -> None:
         entered = time.perf_counter()
         step.ended = self._timer.mark()
         self._current, self._last_end = None, step.ended
         self.steps += 1
-        # A step in which the proposer did not run leaves placeholders to be verified, and no drafts.
-        self._drafts_are_real = bool(step.drafting) or self.hook is None
+        # A step in which the proposer did not run leaves zeros to be verified, and no drafts.
+        self._proposed = bool(step.drafting) or self.hook is None
         if hasattr(result, "get_output"):
             self._later(step, result)
         else:
@@ -209,43 +233,69 @@ class Probe:
 
     def _note(self, step: EngineStep, output: Any) -> None:
         sampled = getattr(output, "sampled_token_ids", None)
-        requests = getattr(output, "req_ids", None)
-        if requests is None:
-            return
-        for index, request in enumerate(requests):
-            generated = len(sampled[index]) if sampled is not None and len(sampled) > index else 0
-            seen = self._requests.setdefault(request, [])
-            seen.append(RequestStep(step, step.drafts.get(request, 0), generated))
-        while len(self._requests) > MOST_REQUESTS:
-            self._requests.pop(next(iter(self._requests)))
+        with self._lock:
+            for index, request in enumerate(getattr(output, "req_ids", None) or ()):
+                name = _name(request)
+                if name in self._taken:
+                    continue
+                generated = len(sampled[index]) if sampled is not None and len(sampled) > index else 0
+                drafts, placeholders = step.drafts.get(request, 0), step.placeholders.get(request, 0)
+                seen = self._requests.setdefault(name, [])
+                seen.append(RequestStep(step, drafts, placeholders, generated))
+            _forget(self._requests)
 
     def take(self, request: str) -> dict[str, Any] | None:
-        """Hand out and forget what was seen of a request; null if nothing was.
-
-        vLLM lengthens the ids of requests by a dash and letters of its own.
-        """
-        name = next((name for name in self._requests if name == request or name.startswith(f"{request}-")), None)
-        if name is None:
+        """Hand out what was seen of a request, and note no more of it; null if nothing was, or it was handed out."""
+        with self._lock:
+            rows = self._requests.pop(request, None)
+            self._taken[request] = None
+            _forget(self._taken)
+        if rows is None:
             return None
-        rows = self._requests.pop(name)
+        seconds = [self._seconds(row.step) for row in rows]
+        split = self.problem is None
         return {
-            "scheduled": [row.step.scheduled.get(name, 0) for row in rows],
             "drafted": [row.drafted for row in rows],
+            "placeholders": [row.placeholders for row in rows],
             "generated": [row.generated for row in rows],
             "batch": [row.step.batch for row in rows],
             "prefill_tokens": [row.step.prefill_tokens for row in rows],
-            **self._times([row.step for row in rows]),
+            "step_s": [whole for whole, _, _ in seconds],
+            "draft_s": [draft for _, draft, _ in seconds] if split else None,
+            "verify_s": [verify for _, _, verify in seconds] if split else None,
         }
 
-    def _times(self, steps: list[EngineStep]) -> dict[str, list[float] | None]:
-        whole, draft, verify = [], [], []
-        for step in steps:
+    def _seconds(self, step: EngineStep) -> tuple[float, float, float]:
+        """Return the step's whole time, its drafting and its verification; asked of the timer once."""
+        if step.seconds is None:
             drafting = sum(self._timer.seconds(first, second) for first, second in step.drafting)
-            whole.append(self._timer.seconds(step.since, step.ended))
-            draft.append(drafting)
-            verify.append(self._timer.seconds(step.started, step.ended) - drafting)
-        known = self.hook is not None
-        return {"step_s": whole, "draft_s": draft if known else None, "verify_s": verify if known else None}
+            whole = self._timer.seconds(step.since, step.ended)
+            step.seconds = whole, drafting, self._timer.seconds(step.started, step.ended) - drafting
+        return step.seconds
+
+
+def _name(request: str) -> str:
+    return request.partition("-")[0]
+
+
+def _forget(requests: dict[str, Any]) -> None:
+    while len(requests) > MOST_REQUESTS:
+        del requests[next(iter(requests))]
+
+
+def _without_output(planned: Any) -> set[str]:
+    """Return the scheduled requests that have generated nothing yet, so that all that is read of them is prompt."""
+    names = {request.req_id for request in getattr(planned, "scheduled_new_reqs", None) or ()}
+    cached = getattr(planned, "scheduled_cached_reqs", None)
+    counts: Mapping[str, int] = dict(
+        zip(getattr(cached, "req_ids", ()), getattr(cached, "num_output_tokens", ()), strict=False)
+    )
+    return names | {request for request, count in counts.items() if count == 0}
+
+
+def _resumed(planned: Any) -> set[str]:
+    """Return the scheduled requests that go on after the engine took their cache away."""
+    return set(getattr(getattr(planned, "scheduled_cached_reqs", None), "resumed_req_ids", None) or ())
 
 
 class StepProbe:
