@@ -45,6 +45,8 @@ def summary_lines(prepared: Prepared) -> list[str]:
         f"plan {harmless(plan.name)}: {running} cells, {requests} requests and {prepared.warmup_turns} for warm-up, "
         f"at most {(requests + prepared.warmup_turns) * plan.sampling.max_tokens:,} output tokens"
     ]
+    starts = prepared.engine_starts
+    lines.append(f"{starts} engine start{'s' * (starts > 1)}")
     lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
     return lines
 
@@ -55,16 +57,17 @@ def _show_cells(prepared: Prepared) -> None:
     from draftmark.results.arm_labels import arm_labels
 
     table = Table()
-    for name in ("backend", "suite", "prompts", "turns", "repeats", "arms"):
-        table.add_column(name, justify="right" if name in {"prompts", "turns", "repeats"} else "left")
+    for name in ("backend", "suite", "at once", "prompts", "turns", "repeats", "arms"):
+        table.add_column(name, justify="left" if name in {"backend", "suite", "arms"} else "right")
     for group in prepared.groups:
         labels = arm_labels(cell.key.arm for cell in group.running)
         table.add_row(
             cell_text(group.backend.kind),
             cell_text(group.suite.name),
+            str(group.load.concurrency),
             str(len(group.suite.prompts)),
             str(group.suite.turns),
-            str(prepared.plan.repeats),
+            str(prepared.plan.repeats * prepared.plan.launches),
             cell_text(", ".join(labels)),
         )
     emit_rich(table)

@@ -24,8 +24,19 @@ class Prepared:
 
     @property
     def warmup_turns(self) -> int:
-        """Warm-up turns of one session, over all engines and arms."""
-        return self.plan.warmup * sum(arm.left_out is None for arms in self.arms for arm in arms)
+        """Warm-up turns of one session, over all engines and arms: each as many at once as are measured at once."""
+        loads = sorted((c for c in self.plan.load.concurrency for _ in self.plan.suites), reverse=True)
+        at_once = sum(loads[turn % len(loads)] for turn in range(self.plan.warmup))
+        return self.plan.launches * at_once * sum(arm.left_out is None for arms in self.arms for arm in arms)
+
+    @property
+    def engine_starts(self) -> int:
+        """How often an engine is started, over all backends and launches."""
+        running = [sum(arm.left_out is None for arm in arms) for arms in self.arms]
+        return self.plan.launches * sum(
+            count if backend.one_engine_per_arm else min(count, 1)
+            for backend, count in zip(self.plan.backends, running, strict=True)
+        )
 
     @property
     def measured_turns(self) -> int:

@@ -28,13 +28,14 @@ def shapes(groups: Sequence[Group], tokens: Mapping[tuple[str, str], int], turns
     """Return for each warm-up turn of an arm the group it stands for and the prompt tokens it should have.
 
     `tokens` maps (suite, question_id) to the first turn's prompt tokens. A group's shape is the median of its prompts;
-    the longest comes first, since it allocates most, and with more warm-up turns than groups they come round again.
+    the most at once and then the longest come first, since they allocate most, and with more warm-up turns than groups
+    they come round again.
     """
     wanted = [
         (group, round(median(tokens[group.suite.name, prompt.question_id] for prompt in group.suite.prompts)))
         for group in groups
     ]
-    wanted.sort(key=lambda item: -item[1])
+    wanted.sort(key=lambda item: (-item[0].load.concurrency, -item[1]))
     return [wanted[turn % len(wanted)] for turn in range(turns)]
 
 

@@ -106,3 +106,18 @@ def test_hostile_names_make_harmless_cell_ids(name: str) -> None:
     made = cell_id(key(backend=name, suite=name))
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", made)
     assert cell_folder_name(made) == made
+
+
+@pytest.mark.parametrize(("kind", "starts", "warmup"), [("fake", 2, 2 * 3), ("apart", 2 * 3, 2 * 3 * (4 + 1))])
+def test_what_a_plan_starts_and_warms_up_is_counted(
+    kind: str, starts: int, warmup: int, fake: Any, write_plan: Callable[..., Path], make_materials: Callable[..., Any]
+) -> None:
+    """Two launches of `none`, its control and ngram; with an engine each they warm up once at four and once at one."""
+    from draftmark.bench.plans.prepared import Prepared
+
+    load = {} if kind == "fake" else {"load": {"concurrency": [1, 4]}, "warmup": 2}
+    plan = load_plan(write_plan(backends=[{"kind": kind}], launches=2, **load), {})
+    arms, _ = plan_arms(plan)
+    materials = make_materials()
+    prepared = Prepared(plan, arms, materials, expand(plan, arms, materials.suites))
+    assert (prepared.engine_starts, prepared.warmup_turns) == (starts, warmup)

@@ -45,3 +45,13 @@ def test_numbers_give_different_prompts_and_the_same_number_the_same(fake: Any) 
     renderer = fake.FakeRenderer()
     assert warmup_prompt(1, 300, renderer) == warmup_prompt(1, 300, renderer)
     assert warmup_prompt(1, 300, renderer).turns != warmup_prompt(2, 300, renderer).turns
+
+
+def test_the_most_at_once_are_warmed_up_first(
+    fake: Any, write_plan: Callable[..., Path], make_suite: Callable[..., Suite]
+) -> None:
+    plan = load_plan(write_plan(backends=[{"kind": "apart"}], load={"concurrency": [1, 4]}), {})
+    groups = expand(plan, plan_arms(plan)[0], [make_suite("a", name="long"), make_suite("b", name="short")])
+    tokens = {("long", "q0"): 90, ("short", "q0"): 10}
+    found = [(group.load.concurrency, length) for group, length in shapes(groups, tokens, 5)]
+    assert found == [(4, 90), (4, 10), (1, 90), (1, 10), (4, 90)]
