@@ -108,9 +108,10 @@ def test_hostile_names_make_harmless_cell_ids(name: str) -> None:
     assert cell_folder_name(made) == made
 
 
+@pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize(("kind", "starts", "warmup"), [("fake", 2, 2 * 3), ("apart", 2 * 3, 2 * 3 * (4 + 1))])
 def test_what_a_plan_starts_and_warms_up_is_counted(
-    kind: str, starts: int, warmup: int, fake: Any, write_plan: Callable[..., Path], make_materials: Callable[..., Any]
+    kind: str, starts: int, warmup: int, write_plan: Callable[..., Path], make_materials: Callable[..., Any]
 ) -> None:
     """Two launches of `none`, its control and ngram; with an engine each they warm up once at four and once at one."""
     from draftmark.bench.plans.prepared import Prepared
