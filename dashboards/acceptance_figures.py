@@ -76,7 +76,8 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
     places = [
         (((al.value or 0.0) - _left(right)) / width, (gain.value or 0.0) / top, _name(cell)) for cell, al, gain in known
     ]
-    labelled = sides(places, [box for _, box in lines], height=_HEIGHT)
+    whisks = [_whisker(x, gain, top) for (x, *_), (_, _, gain) in zip(places, known, strict=True)]
+    labelled = sides(places, [box for _, box in lines] + whisks, height=_HEIGHT)
     for (cell, al, gain), side in zip(known, labelled, strict=True):
         color = f"var({style[cell.arm].color})"
         figure.add_scatter(
@@ -89,7 +90,7 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
             textfont={"color": "var(--ink)", "size": 11},
             marker={
                 "color": color,
-                "symbol": mark(style[cell.arm], gain),
+                "symbol": mark(style[cell.arm], gain, whole=cell.cell_id not in group.lost),
                 "size": 10,
                 "line": {"color": color, "width": 1.5},
             },
@@ -114,6 +115,13 @@ def _highest(arms: list[MetricValue], categories: list[float | None]) -> float:
     """Return the top of the chart: every value is in view, and intervals up to twice the highest value."""
     value = max([*finite(metric.value for metric in arms), *finite(categories), 1.25])
     return max([value, *finite(metric.high for metric in arms if metric.high is not None and metric.high < 2 * value)])
+
+
+def _whisker(x: float, gain: MetricValue, top: float) -> Box:
+    """Return the area that an arm's interval covers; that of its value alone where it has none."""
+    value = gain.value or 0.0
+    low, high = (gain.low, gain.high) if gain.low is not None and gain.high is not None else (value, value)
+    return Box(x * NARROWEST - 4, _HEIGHT * (1 - high / top), x * NARROWEST + 4, _HEIGHT * (1 - low / top))
 
 
 def _level(y: float) -> dict[str, Any]:

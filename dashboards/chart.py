@@ -109,9 +109,15 @@ def whiskers(metrics: Sequence[MetricValue], color: str) -> dict[str, Any]:
     }
 
 
-def mark(look: Look, metric: MetricValue) -> str:
-    """Return the arm's mark, hollow where the interval is rough or missing."""
-    return f"{look.mark}-open" if is_rough(metric) or metric.high is None else look.mark
+def mark(look: Look, metric: MetricValue, *, whole: bool = True) -> str:
+    """Return the arm's mark, hollow where its interval is rough or missing, or the arm is not `whole`."""
+    return f"{look.mark}-open" if is_rough(metric) or metric.high is None or not whole else look.mark
+
+
+def lost(group: Group) -> str | None:
+    """Say which of the arms in a chart lost their engine before they were finished; null where none did."""
+    gone = [cell.arm for cell in group.overall if cell.cell_id in group.lost and cell.turns_ok]
+    return f"engine lost before the end: {listed(gone)}" if gone else None
 
 
 def rule(x: float) -> dict[str, Any]:

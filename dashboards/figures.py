@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from draftmark.dashboards.axes import axis, finite, ratio_axis
-from draftmark.dashboards.chart import Chart, absent, drawn, hover, mark, rule, unmeasured, whiskers
+from draftmark.dashboards.chart import Chart, absent, drawn, hover, lost, mark, rule, unmeasured, whiskers
 from draftmark.dashboards.rows import Line, add_numbers, rows_canvas
 from draftmark.dashboards.wording import number, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import plotly.graph_objects as go
 
@@ -40,8 +40,8 @@ def speedup_by_arm(group: Group, style: dict[str, Look], reach: Sequence[float])
     rows = [(Line(cell.arm), cell) for cell in group.arms if _speedup(cell).value is not None]
     if not rows:
         return absent(group, alt, [_speedup(cell) for cell in group.arms])
-    figure = _forest(rows, style, reach, height=30)
-    return drawn(group, alt, figure, unmeasured((cell.arm, _speedup(cell)) for cell in group.arms))
+    figure = _forest(rows, style, reach, height=30, gone=group.lost)
+    return drawn(group, alt, figure, lost(group), unmeasured((cell.arm, _speedup(cell)) for cell in group.arms))
 
 
 def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[float]) -> Chart:
@@ -52,14 +52,15 @@ def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[fl
     if not known:
         return absent(group, alt, [_speedup(cell) for cell in points])
     categories = [name for name in group.categories if any(cell.category == name for cell in known)]
-    names = _without_common_stem(categories)
+    names = _without_common_stem(group.categories)
     rows: list[_Row] = []
     for category in categories[:MAX_CATEGORIES]:
         rows.append((Line(names[category], heading=True), None))
         rows += [(Line(cell.arm), cell) for cell in known if cell.category == category]
     left = len(categories) - MAX_CATEGORIES
     note = f"{left} more categories are in the table." if left > 0 else None
-    return drawn(group, alt, _forest(rows, style, reach, height=21), note, unmeasured(_named(points, known)))
+    figure = _forest(rows, style, reach, height=21, gone=group.lost)
+    return drawn(group, alt, figure, note, lost(group), unmeasured(_named(points, known, names)))
 
 
 def _speedup(cell: CellSummary) -> MetricValue:
@@ -74,20 +75,28 @@ def _without_common_stem(categories: list[str]) -> dict[str, str]:
     return {name: name.partition("/")[2] for name in categories}
 
 
-def _named(points: list[CellSummary], known: list[CellSummary]) -> Iterable[tuple[str, MetricValue]]:
+def _named(
+    points: list[CellSummary], known: list[CellSummary], names: dict[str, str]
+) -> Iterable[tuple[str, MetricValue]]:
     """Name what has no number by its arm or its category where the whole of it has none, else by both."""
     arms, categories = {cell.arm for cell in known}, {cell.category for cell in known}
     for cell in points:
-        whole = cell.arm if cell.arm not in arms else cell.category if cell.category not in categories else None
-        yield whole or f"{cell.arm} on {cell.category}", _speedup(cell)
+        category = names[cell.category or ""]
+        whole = cell.arm if cell.arm not in arms else category if cell.category not in categories else None
+        yield whole or f"{cell.arm} on {category}", _speedup(cell)
 
 
 _Row: TypeAlias = "tuple[Line, CellSummary | None]"
 """A row of a forest chart: its name, and its cell; a heading has none."""
 
 
-def _forest(rows: Sequence[_Row], style: dict[str, Look], reach: Sequence[float], *, height: int) -> go.Figure:
-    """Draw one mark and interval per row over a line at 1, with the number at the row's end."""
+def _forest(
+    rows: Sequence[_Row], style: dict[str, Look], reach: Sequence[float], *, height: int, gone: Collection[str]
+) -> go.Figure:
+    """Draw one mark and interval per row over a line at 1, with the number at the row's end.
+
+    `gone` are the cells that lost their engine; their marks are hollow.
+    """
     figure = rows_canvas([line for line, _ in rows], ratio_axis("speed-up", reach), height=height)
     figure.add_shape(rule(1))
     for row, (_, cell) in enumerate(rows):
@@ -102,7 +111,7 @@ def _forest(rows: Sequence[_Row], style: dict[str, Look], reach: Sequence[float]
             cliponaxis=False,
             marker={
                 "color": color,
-                "symbol": mark(style[cell.arm], metric),
+                "symbol": mark(style[cell.arm], metric, whole=cell.cell_id not in gone),
                 "size": 9,
                 "line": {"color": color, "width": 1.5},
             },

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.wording import listed
+from draftmark.dashboards.wording import listed, squeezed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from draftmark.results.records import RunManifest
     from draftmark.results.summary import CellSummary, RunSummary
+
+_ARM = 40
+"""Characters of an arm's name in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ def cell_names(summary: RunSummary) -> dict[str, str]:
 def whereabouts(ids: Collection[str], summary: RunSummary, *, everywhere_at_all: bool = False) -> str:
     """Say in as few words as possible which cells are meant; empty for all of them.
 
+    Cells that were left out count only where they are meant.
+
     Args:
         ids: Ids of the cells; none means all.
         summary: The run that they are of.
@@ -109,7 +114,7 @@ def whereabouts(ids: Collection[str], summary: RunSummary, *, everywhere_at_all:
     """
     members: dict[str, list[CellSummary]] = {}
     for cell in summary.cells:
-        if cell.category is None:
+        if cell.category is None and (cell.status != "left out" or cell.cell_id in ids):
             members.setdefault(cell.group, []).append(cell)
     labels = {group.id: group.label for group in groups_of(summary)}
     hits = {group: tuple(c.arm for c in cells if c.cell_id in ids) for group, cells in members.items()}
@@ -130,4 +135,6 @@ def whereabouts(ids: Collection[str], summary: RunSummary, *, everywhere_at_all:
 
 def _arms(arms: tuple[str, ...], members: list[CellSummary]) -> str:
     speculating = tuple(cell.arm for cell in members if cell.drafter != "none")
-    return "every speculating arm" if len(arms) > 1 and arms == speculating else listed(list(arms))
+    if len(arms) > 1 and arms == speculating:
+        return "every speculating arm"
+    return listed([squeezed(arm, _ARM) for arm in arms])

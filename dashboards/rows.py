@@ -28,7 +28,7 @@ _CHARACTER = 7
 _NUMBERS = 46
 """Width of a column of numbers; one with a heading is wider."""
 _HEADED = 56
-_NAME = 18
+_NAME = 20
 """Height of a name above its row."""
 _FOOT = 46
 """Height of the axis below the rows."""
@@ -90,6 +90,8 @@ def _name(row: int, line: Line, *, above: bool, left: int, each: int) -> dict[st
     if line.heading:
         return {**base, "text": f"<b>{text}</b>", "xanchor": "left", "xshift": 2 - left}
     if above:
+        # The ground hides grid lines behind the name.
+        base |= {"bgcolor": "var(--panel)", "borderpad": 0}
         return {**base, "text": text, "xanchor": "left", "xshift": -4, "yanchor": "middle", "yshift": each / 2 - 7}
     return {**base, "text": text, "xanchor": "right", "xshift": -4}
 

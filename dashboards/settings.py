@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,13 @@ def changes(summary: RunSummary) -> list[Change]:
             continue
         for setting, (before, after) in cell.changed.items():
             alike.setdefault((setting, _plain(before), _plain(after)), []).append(cell.cell_id)
-    rows = sorted(alike.items(), key=lambda row: row[0][0])
+    rows = sorted(alike.items(), key=lambda row: _place(row[0][0]))
     return [Change(*row, whereabouts(cells, summary) or "every arm") for row, cells in rows]
+
+
+def _place(setting: str) -> list[tuple[int, str]]:
+    """Return what a setting sorts by: numbers in its name count as numbers."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", setting)]
 
 
 def resolved_settings(summary: RunSummary) -> list[Block]:

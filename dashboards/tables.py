@@ -63,7 +63,7 @@ class Entry:
     sort: float | None
     interval: str | None
     mark: Literal["faster", "slower", "unclear"] | None
-    """For speed-ups with an interval: on which side of 1 all of it lies."""
+    """For speed-ups with an interval, of arms that kept their engine: on which side of 1 all of it lies."""
     behind: str
     """Provenance, or the reason of a null."""
 
@@ -177,14 +177,14 @@ def _row(group: Group, cell: CellSummary, columns: tuple[Column, ...], style: di
         turns_ok=cell.turns_ok,
         turns_failed=cell.turns_failed,
         truncated=cell.truncated,
-        entries=tuple(_entry(column, value_of(cell, column.key)) for column in columns),
+        entries=tuple(_entry(column, value_of(cell, column.key), cell.cell_id in group.lost) for column in columns),
     )
 
 
-def _entry(column: Column, metric: MetricValue) -> Entry:
+def _entry(column: Column, metric: MetricValue, lost: bool) -> Entry:
     if metric.value is None:
         return Entry(NOT_MEASURED, None, None, None, metric.reason or "no reason given")
     mark: Literal["faster", "slower", "unclear"] | None = None
-    if column.key.endswith("speedup") and metric.low is not None and metric.high is not None:
+    if not lost and column.key.endswith("speedup") and metric.low is not None and metric.high is not None:
         mark = "faster" if metric.low > 1 else "slower" if metric.high < 1 else "unclear"
     return Entry(number(metric.value, metric.unit), metric.value, interval(metric), mark, provenance(metric))

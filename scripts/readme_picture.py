@@ -14,7 +14,7 @@ from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise
 
 PICTURE = Path("docs/images/page.png")
-WIDTH, HEIGHT = 1280, 1080
+WIDTH, HEIGHT = 1280, 912
 LARGEST = 300 * 1024
 
 

@@ -59,6 +59,49 @@ def specimen() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="session")
+def crowded(specimen: ModuleType) -> RunSummary:
+    """A run under way that has much of everything: loads, arms with long names, settings, losses and gaps.
+
+    Two suites at one, four and sixteen turns at once; six arms, whose options tell three of them apart; twenty settings
+    that speculation changed, some of them long; an arm that lost its engine, one left out, a category without a number.
+    """
+    drafters = {
+        "ngram D=3": ("ngram", 3),
+        "eagle3 D=3 (head=org/eagle3-instruct-head, layers=[2, 16, 29])": ("eagle3", 3),
+        "eagle3 D=3 (head=org/eagle3-instruct-head, layers=[8, 16, 24])": ("eagle3", 3),
+        "eagle3 D=7 (head=org/eagle3-instruct-head, layers=[2, 16, 29])": ("eagle3", 7),
+        "mtp D=2": ("mtp", 2),
+        "suffix D=16": ("suffix", 16),
+    }
+    settings = {f"scheduler.setting_number_{i}": (i, i + 1) for i in range(19)}
+    settings["compilation.cudagraph_capture_sizes"] = (list(range(0, 512, 8)), list(range(0, 512, 4)))
+    cells, lost, resolved = [], {}, {}
+    for suite in ("coding", "summarization"):
+        for load in (1, 4, 16):
+            group = {"group": f"{suite} at {load}", "suite": suite, "concurrency": load}
+            cells.append(specimen.baseline(**group, cell_id=f"{suite}/none/{load}"))
+            for place, (arm, (drafter, length)) in enumerate(drafters.items()):
+                gain = 1.9 - 0.1 * place - 0.05 * load
+                metrics = specimen.gain(gain, gain - 0.1, gain + 0.1, al=2 + 0.1 * place, step_cost_ratio=1.6)
+                metrics |= {"step_time": specimen.value(0.016, unit="s"), "tpot": specimen.value(0.008, unit="s")}
+                metrics |= {f"conditional_acceptance[{k}]": specimen.value(0.9**k) for k in range(1, length + 1)}
+                same = {"arm": arm, "changed": settings, **group, "cell_id": f"{suite}/{arm}/{load}"}
+                if drafter == "mtp":
+                    same |= {"status": "partial", "status_text": "partial 3/24; killed", "turns_ok": 3}
+                    lost[same["cell_id"]] = "the engine was killed (SIGKILL); its last words: CUDA out of memory"
+                if drafter == "suffix":
+                    metrics, same = {}, same | {"status": "left out", "status_text": "no C++ compiler", "changed": {}}
+                cells.append(specimen.cell(drafter, length, metrics=metrics, **same))
+                for part in ("edit", "write", "explain") if metrics else ():
+                    bare = part == "explain"
+                    own = specimen.gain(None) if bare else metrics
+                    cells.append(specimen.cell(drafter, length, metrics=own, category=f"all/{part}", **same))
+    for one in cells:
+        resolved[one.cell_id] = {f"engine.setting_{i}": i for i in range(250)} | {"drafter": one.drafter}
+    return specimen.run(*cells, status="running", lost=lost, resolved=resolved)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One browser for the tests of a module; it must not outlive them, since its event loop would block others."""

@@ -55,6 +55,17 @@ def test_rough_intervals_have_hollow_marks(specimen: ModuleType) -> None:
     assert found[2]["error_x"]["visible"] is False
 
 
+def test_arms_that_lost_their_engine_have_hollow_marks_and_are_named_below(specimen: ModuleType) -> None:
+    gone, kept = (
+        specimen.cell(drafter, 3, metrics=specimen.gain(1.3, 1.1, 1.5, al=al))
+        for drafter, al in (("eagle3", 2.0), ("ngram", 1.5))
+    )
+    (group,) = groups_of(specimen.run(gone, kept, lost={gone.cell_id: "killed"}))
+    chart = speedup_by_arm(group, looks((gone, kept)), [1.0])
+    assert [mark["marker"]["symbol"] for mark in marks(chart)] == ["triangle-down-open", "circle"]
+    assert chart.notes == ("engine lost before the end: eagle3 D=3",)
+
+
 def names(chart: Chart) -> list[str]:
     """The names of a chart's rows, from top to bottom."""
     return [note["text"] for note in chart.figure["layout"]["annotations"] if note["x"] == 0]

@@ -53,6 +53,13 @@ def test_lost_engines_are_known_to_the_group_of_their_cell(specimen: ModuleType)
     assert (first.lost, second.lost) == ({}, {"b/ngram D=3": "killed"})
 
 
+def test_cells_that_were_left_out_do_not_keep_the_others_from_being_all(specimen: ModuleType) -> None:
+    cells = [specimen.baseline(), specimen.cell("ngram", 3), specimen.cell("mtp", 3)]
+    run = specimen.run(*cells, specimen.cell("suffix", 8, status="left out", status_text="no compiler"))
+    assert whereabouts(["coding/ngram D=3", "coding/mtp D=3"], run) == "every speculating arm"
+    assert whereabouts(["coding/suffix D=8"], run) == "suffix D=8"
+
+
 @pytest.mark.parametrize(
     ("ids", "said"),
     [

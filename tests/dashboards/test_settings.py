@@ -39,6 +39,11 @@ def test_one_setting_changed_differently_is_two_rows_side_by_side(specimen: Modu
     ]
 
 
+def test_settings_are_in_order_with_numbers_as_numbers(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 4, changed=dict.fromkeys(("b", "a.10", "a.9", "a.9.c"), (1, 2)))
+    assert [one.setting for one in changes(specimen.run(arm))] == ["a.9", "a.9.c", "a.10", "b"]
+
+
 def test_settings_that_all_arms_have_equal_are_listed_once(specimen: ModuleType) -> None:
     cells = [specimen.baseline(), specimen.cell("ngram", 3), specimen.cell("ngram", 8)]
     resolved = {

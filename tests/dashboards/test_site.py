@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from datetime import UTC, datetime
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -152,6 +153,22 @@ def test_an_empty_run_still_makes_a_page_that_says_so(specimen: ModuleType) -> N
     page = render(specimen.run(status="interrupted"))
     assert "Cannot tell: this run measured no arm." in page
     assert "status: interrupted" in page
+
+
+def test_the_page_of_an_unfinished_run_opens_with_when_it_was_made(specimen: ModuleType) -> None:
+    run = specimen.run(specimen.baseline(), status="running")
+    page = render(run, made_at=datetime(2026, 11, 30, 3, 12, tzinfo=UTC))
+    notice = page.index("when the page was made on 2026-11-30 03:12 UTC from 24 of 24 turns")
+    assert page.index("<h1>") < notice < page.index("What pays here")
+    assert 'class="notices"' not in render(specimen.run(specimen.baseline()))
+
+
+def test_long_settings_are_folded_and_hostile_ones_stay_text(specimen: ModuleType) -> None:
+    changed = {"scheduler.<b>policy</b>": ("short", HOSTILE * 10)}
+    page = render(specimen.run(specimen.baseline(), specimen.cell("ngram", 3, changed=changed)))
+    assert '<details class="long"><summary>&lt;/script&gt;' in page
+    assert "scheduler.<wbr>&lt;b&gt;policy&lt;/b&gt;" in page
+    assert HOSTILE not in page
 
 
 def test_every_metric_is_defined_on_the_page(page: str) -> None:

@@ -87,9 +87,12 @@ def test_notes_that_differ_in_their_numbers_alone_are_one(specimen: ModuleType) 
 
 
 def test_an_arm_whose_engine_was_lost_has_that_for_its_status(specimen: ModuleType) -> None:
-    gone = specimen.cell("eagle3", 3, status="partial", status_text="partial 3/24; killed")
-    table = tables.arms_table(specimen.run(gone, specimen.cell("ngram", 3), lost={gone.cell_id: "killed"}))
+    fast = specimen.gain(2.0, 1.8, 2.2)
+    gone = specimen.cell("eagle3", 3, status="partial", status_text="partial 3/24; killed", metrics=fast)
+    kept = specimen.cell("ngram", 3, metrics=fast)
+    table = tables.arms_table(specimen.run(gone, kept, lost={gone.cell_id: "killed"}))
     assert [row.status for row in table.rows] == ["engine lost", "complete"]
+    assert [row.entries[0].mark for row in table.rows] == [None, "faster"]
 
 
 def test_rows_of_one_suite_at_several_loads_are_told_apart(specimen: ModuleType) -> None:

@@ -43,8 +43,16 @@ def group(make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., list[
     ("ratio", "level", "text"),
     [
         ((1.01, 0.98, 1.04), "ok", OK),
-        ((1.015, 1.01, 1.02), "note", "took 1.5% less time per token than the first (95% interval -2.0% to -1.0%): more"),
-        ((0.90, 0.85, 0.95), "warning", "took 11.1% more time per token than the first (95% interval +5.3% to +17.6%): some"),
+        (
+            (1.015, 1.01, 1.02),
+            "note",
+            "took 1.5% less time per token than the first (95% interval -2.0% to -1.0%): more",
+        ),
+        (
+            (0.90, 0.85, 0.95),
+            "warning",
+            "took 11.1% more time per token than the first (95% interval +5.3% to +17.6%): some",
+        ),
         ((1.04, None, None), "note", "took 3.8% less time per token than the first, and too few conversations"),
         ((1.25, None, None), "warning", "took 20.0% less time per token than the first, and too few conv"),
         ((None, None, None), "note", "could not be compared: why"),
