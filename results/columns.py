@@ -7,19 +7,16 @@ turns what it cannot know into null with a reason.
 
 from __future__ import annotations
 
-import hashlib
-from array import array
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draftmark.results.errors import ResultsError
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from draftmark.results.records import TurnRecord
 
@@ -32,7 +29,8 @@ Mask = NDArray[np.bool_]
 UNCATEGORISED = "uncategorised"
 """Label of turns whose prompt has no category."""
 
-_NAN = float("nan")
+_BLOCK = 1 << 20
+"""Steps and chunks that a block holds, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +53,8 @@ class CellColumns:
     ok: Mask
     truncated: Mask
     """The turn ended at max_tokens."""
+    stopped: Mask
+    """The turn ended at a stop string."""
     question: Ints
     category: Ints
     detail: Ints
@@ -88,6 +88,9 @@ class CellColumns:
     """Steps with a draft by the engine's own statistics of the turn; -1 where it gave none. Likewise the next two."""
     reported_drafted: Ints
     reported_accepted: Ints
+    padding_steps: Ints
+    """How many of these steps, and in the next column of these tokens, were padding; 0 where nothing tells."""
+    padding_tokens: Ints
 
     has_steps: Mask
     inferred_steps: Mask
@@ -117,7 +120,9 @@ class CellColumns:
     @classmethod
     def from_turns(cls, turns: Iterable[TurnRecord]) -> CellColumns:
         """Read one cell's records, in any order; warm-up turns are counted and left out."""
-        builder = _Builder()
+        from draftmark.results.filling import Builder
+
+        builder = Builder()
         for turn in turns:
             builder.add(turn)
         return builder.build()
@@ -131,12 +136,37 @@ class CellColumns:
             return self
         steps, step_offsets = _ragged(self.step_offsets, mask)
         chunks, chunk_offsets = _ragged(self.chunk_offsets, mask)
+        return self._taking(mask, steps, chunks, step_offsets, chunk_offsets)
+
+    def blocks(self) -> Iterator[CellColumns]:
+        """Yield the turns in order in parts of about a million steps and chunks, as views of this cell.
+
+        What is computed part by part needs memory for one of them only.
+        """
+        number = (self.step_offsets + self.chunk_offsets)[:-1] // _BLOCK
+        begins = np.flatnonzero(np.diff(number, prepend=-1))
+        if len(begins) < 2:
+            yield self
+            return
+        for first, last in pairwise([*begins.tolist(), len(self)]):
+            steps, chunks = self.step_offsets[first : last + 1], self.chunk_offsets[first : last + 1]
+            yield self._taking(
+                slice(first, last),
+                slice(steps[0], steps[-1]),
+                slice(chunks[0], chunks[-1]),
+                steps - steps[0],
+                chunks - chunks[0],
+            )
+
+    def _taking(
+        self, turns: Mask | slice, steps: Mask | slice, chunks: Mask | slice, step_offsets: Keys, chunk_offsets: Keys
+    ) -> CellColumns:
         changed: dict[str, Any] = {"step_offsets": step_offsets, "chunk_offsets": chunk_offsets}
         for field in fields(self):
             column = getattr(self, field.name)
             if field.name in changed or not isinstance(column, np.ndarray):
                 continue
-            kept = steps if field.name in _STEP_COLUMNS else chunks if field.name in _CHUNK_COLUMNS else mask
+            kept = steps if field.name in _STEP_COLUMNS else chunks if field.name in _CHUNK_COLUMNS else turns
             changed[field.name] = column[kept]
         return replace(self, **changed)
 
@@ -189,161 +219,3 @@ def _ragged(offsets: Keys, mask: Mask) -> tuple[Mask, Keys]:
     """Return which flat entries belong to the kept segments, and the kept segments' new offsets."""
     lengths = np.diff(offsets)
     return np.repeat(mask, lengths), np.concatenate([[0], np.cumsum(lengths[mask])])
-
-
-def _key(data: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
-
-
-class _Builder:
-    """Growing columns; `array` holds plain numbers, so that a million turns never exist as Python objects."""
-
-    def __init__(self) -> None:
-        self.warmup_turns = 0
-        self.codes: dict[str, dict[str, int]] = {"question": {}, "category": {}, "detail": {}}
-        kinds = {field.name: str(field.type) for field in fields(CellColumns)}
-        self.counts: dict[str, array[int]] = {
-            name: array(_TYPECODES[kind]) for name, kind in kinds.items() if kind in _TYPECODES
-        }
-        self.seconds: dict[str, array[float]] = {name: array("d") for name, kind in kinds.items() if kind == "Floats"}
-        self.counts["step_offsets"].append(0)
-        self.counts["chunk_offsets"].append(0)
-
-    def add(self, turn: TurnRecord) -> None:
-        if turn.phase == "warmup":
-            self.warmup_turns += 1
-            return
-        for name, count in self._counts_of(turn).items():
-            self.counts[name].append(count)
-        for name, stamp in _stamps_of(turn).items():
-            self.seconds[name].append(_NAN if stamp is None else stamp)
-        if turn.status == "ok":
-            self._add_steps(turn)
-            self._add_chunks(turn)
-        self.counts["step_offsets"].append(len(self.counts["drafted"]))
-        self.counts["chunk_offsets"].append(len(self.seconds["chunk_s"]))
-
-    def _counts_of(self, turn: TurnRecord) -> dict[str, int]:
-        ok, steps = turn.status == "ok", turn.steps
-        category = turn.category if turn.category is not None else UNCATEGORISED
-        detail = category if turn.sub_category is None else f"{category}/{turn.sub_category}"
-        kind, key = _output(turn)
-        return {
-            "ok": ok,
-            "truncated": ok and turn.finish_reason == "length",
-            "question": self._code("question", turn.question_id),
-            "category": self._code("category", category),
-            "detail": self._code("detail", detail),
-            "turn_index": turn.turn_index,
-            "repeat": turn.repeat,
-            "session": turn.session,
-            "launch": turn.launch,
-            "prompt_key": _key(turn.prompt_hash.encode()),
-            "output_key": key,
-            "output_kind": kind,
-            "tokens": _count(turn.output_tokens),
-            "output_ids": -1 if turn.output_ids is None else len(turn.output_ids),
-            "prompt_tokens": _count(turn.prompt_tokens),
-            **_reported(turn),
-            "has_steps": ok and steps is not None,
-            "inferred_steps": ok and steps is not None and turn.steps_inferred,
-            "shared_steps": steps is not None and any(size > 1 for size in steps.batch or ()),
-        }
-
-    def _add_steps(self, turn: TurnRecord) -> None:
-        steps = turn.steps
-        if steps is None:
-            return
-        size = len(steps.drafted)
-        for name in ("drafted", "accepted", "delivered"):
-            counts = _of_length(getattr(steps, name), size, name, turn)
-            if max(counts, default=0) > _MOST_PER_STEP:
-                raise ResultsError(
-                    f"{_place(turn)}: {name} has a step of {max(counts)}, which no engine does; {_REMOVE}"
-                )
-            self.counts[name].extend(counts)
-        self.counts["batch"].extend([1] * size if steps.batch is None else _of_length(steps.batch, size, "batch", turn))
-        beside = steps.prefill_tokens
-        read = [0] * size if beside is None else _of_length(beside, size, "prefill_tokens", turn)
-        self.counts["beside_prefill"].extend([tokens > 0 for tokens in read])
-        for name in ("draft_s", "verify_s", "step_s"):
-            times = getattr(steps, name)
-            self.seconds[name].extend([_NAN] * size if times is None else _of_length(times, size, name, turn))
-
-    def _add_chunks(self, turn: TurnRecord) -> None:
-        size = len(turn.chunk_s)
-        tokens = [_count(count) for count in turn.chunk_tokens] or [-1] * size
-        self.seconds["chunk_s"].extend(turn.chunk_s)
-        self.counts["chunk_tokens"].extend(_of_length(tokens, size, "chunk_tokens", turn))
-
-    def _code(self, table: str, name: str) -> int:
-        return self.codes[table].setdefault(name, len(self.codes[table]))
-
-    def build(self) -> CellColumns:
-        columns: dict[str, array[Any]] = {**self.counts, **self.seconds}
-        arrays = {name: np.frombuffer(column, dtype=_DTYPES[column.typecode]) for name, column in columns.items()}
-        names = {table: sorted(codes) for table, codes in self.codes.items()}
-        for table, codes in self.codes.items():
-            renumbered = np.zeros(len(codes), dtype=np.int32)
-            renumbered[np.array([codes[name] for name in names[table]], dtype=np.int64)] = np.arange(len(codes))
-            arrays[table] = renumbered[arrays[table]]
-        return CellColumns(
-            warmup_turns=self.warmup_turns,
-            questions=tuple(names["question"]),
-            categories=tuple(names["category"]),
-            details=tuple(names["detail"]),
-            **arrays,
-        )
-
-
-_TYPECODES = {"Mask": "b", "Shorts": "h", "Ints": "i", "Keys": "q"}
-_DTYPES: dict[str, Any] = {"b": np.bool_, "h": np.int16, "i": np.int32, "q": np.int64, "d": np.float64}
-_MOST_PER_STEP = np.iinfo(np.int16).max
-
-
-def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
-    return {
-        "scheduled_s": turn.scheduled_s,
-        "sent_s": turn.sent_s,
-        "first_s": turn.first_token_s,
-        "last_s": turn.last_token_s,
-        "done_s": turn.done_s,
-        "prefill_s": turn.prefill_s,
-        "draft_prefill_s": turn.draft_prefill_s,
-    }
-
-
-def _reported(turn: TurnRecord) -> dict[str, int]:
-    told = turn.reported
-    return {
-        "reported_drafting": -1 if told is None else told.drafting_steps,
-        "reported_drafted": -1 if told is None else told.drafted,
-        "reported_accepted": -1 if told is None else told.accepted,
-    }
-
-
-def _of_length(values: list[Any], size: int, name: str, turn: TurnRecord) -> list[Any]:
-    """Return the list if it has one entry per step or chunk; raise `ResultsError` if it cannot be aligned."""
-    if len(values) != size:
-        raise ResultsError(f"{_place(turn)}: {name} has {len(values)} entries where {size} belong; {_REMOVE}")
-    return values
-
-
-_REMOVE = "the record is damaged: remove its line and resume the run"
-
-
-def _place(turn: TurnRecord) -> str:
-    return f"turn {turn.turn_index} of {turn.question_id!r} (repeat {turn.repeat}) in cell {turn.cell_id!r}"
-
-
-def _count(value: int | None) -> int:
-    return -1 if value is None else value
-
-
-def _output(turn: TurnRecord) -> tuple[int, int]:
-    """Return what the output hash is made of (0 nothing, 1 ids, 2 text), and the hash."""
-    if turn.output_ids is not None:
-        return 1, _key(array("q", turn.output_ids).tobytes())
-    if turn.output_text is not None:
-        return 2, _key(turn.output_text.encode())
-    return 0, 0

@@ -164,10 +164,25 @@ def percentile(values: Floats, share: float, weights: Codes | None = None) -> Pe
         place = max(int(np.ceil(share * len(values) * exact)) - 1, 0)
         value = np.partition(values, place)[place]
     else:
-        order = np.argsort(values)
-        reached = np.cumsum(weights[order])
-        value = values[order[np.searchsorted(reached, share * reached[-1] * exact)]]
+        value = _reaching(values, weights, share * float(weights.sum()) * exact)
     return Percentile(float(value), len(values), len(values) * (1 - share) < 1 - 1e-9)
+
+
+def _reaching(values: Floats, weights: Codes, target: float) -> float:
+    """Return the smallest value up to which the weights add up to `target`.
+
+    The range in which it lies is halved until one value is left: sorting a million answers' gaps would take several
+    copies of them.
+    """
+    low, high = float(values.min()), float(values.max())
+    while low < high:
+        middle = low + (high - low) / 2
+        within = values <= (middle if middle < high else low)
+        if np.sum(weights, where=within) >= target:
+            high = float(np.max(values, where=within, initial=low))
+        else:
+            low = float(np.min(values, where=~within, initial=high))
+    return high
 
 
 def coefficient_of_variation(values: Floats) -> float | None:

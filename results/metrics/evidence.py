@@ -167,10 +167,13 @@ class Evidence:
     @cached_property
     def output_places(self) -> Ints:
         """Per step: position in the output of its first token; prefill's token is position 0."""
-        before = np.concatenate([[0], np.cumsum(self.counted.delivered, dtype=np.int64)])
-        starts = np.repeat(before[self.counted.step_offsets[:-1]], self.counted.step_count)
-        places: Ints = (1 + before[:-1] - starts).astype(np.int32)
-        return places
+        # The running sum may wrap around; within a turn its differences do not, so it needs no wider numbers.
+        before = np.cumsum(self.counted.delivered, dtype=np.int32)
+        before -= self.counted.delivered
+        some = self.counted.step_count > 0
+        before -= np.repeat(before[self.counted.step_offsets[:-1][some]], self.counted.step_count[some])
+        before += 1
+        return before
 
     @cached_property
     def context_places(self) -> Ints:
@@ -297,7 +300,8 @@ def with_single_token_steps(cell: CellColumns) -> CellColumns:
     beside[recorded] = cell.beside_prefill
     steps["beside_prefill"] = beside
     for name in ("draft_s", "verify_s", "step_s"):
-        times = np.full(len(recorded), np.nan)
-        times[recorded] = getattr(cell, name)
-        steps[name] = times
+        unknown = np.broadcast_to(np.float64(np.nan), len(recorded))  # one number, however many steps there are
+        steps[name] = times = unknown.copy() if recorded.any() else unknown
+        if recorded.any():
+            times[recorded] = getattr(cell, name)
     return replace(cell, has_steps=cell.has_steps | filled, step_offsets=offsets, **steps)  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def _untimed(evidence: Evidence, times: StepTimes) -> str | None:
 
 def _per_step(evidence: Evidence, times: StepTimes, part: str, *notes: str) -> Outcome:
     if evidence.shares_steps:
-        return _per_engine_step(evidence, part)
+        return _per_engine_step(evidence, part, *notes)
     seconds: Floats = getattr(times, part)
     if reason := _untimed(evidence, times):
         return missing(reason)
@@ -45,18 +45,25 @@ def _per_step(evidence: Evidence, times: StepTimes, part: str, *notes: str) -> O
     )
 
 
-def _per_engine_step(evidence: Evidence, part: str) -> Outcome:
+def _per_engine_step(evidence: Evidence, part: str, *notes: str) -> Outcome:
     """Return the mean of a part over engine steps without prefill, which several requests share."""
     if reason := evidence.no_steps():
         return missing(reason)
     steps = evidence.shared_steps
     value = steps.mean(part)
     if value is None:
-        return missing("the engine did not time its steps, or not all their parts")
-    return Outcome(value, round(steps.steps), "timed", notes=(_PER_ENGINE_STEP,))
+        return missing(_UNTIMED_BATCH)
+    return Outcome(value, _whole_steps(steps.count), "timed", notes=(_PER_ENGINE_STEP, *notes))
+
+
+def _whole_steps(count: float) -> int:
+    """Return how many engine steps these are; shares of steps of which other turns hold the rest are one at least."""
+    return max(1, round(count))
 
 
 _PER_ENGINE_STEP = "per engine step without prefill; requests share steps, so there is no interval"
+_AS_TURNS_SEE_THEM = "as requests see them: a step counts for each that shared it, also beside others' prefill"
+_UNTIMED_BATCH = "the engine did not time its steps without prefill, or not all their parts"
 _NO_SPAN = "no turn has known steps and a decode time that covers just them"
 _BASE_UNTIMED = "the baseline's engine did not time its steps"
 _OVERLAPS = "drafting overlaps verification: the most it can be"
@@ -92,7 +99,8 @@ def _step_time_percentile(share: int, evidence: Evidence) -> Outcome:
     if reason := evidence.no_steps():
         return missing(reason)
     timed = evidence.counted.step_s[evidence.counted.step_s > 0]
-    return share_of(share, timed, "the engine did not time its steps one by one")
+    notes = (_AS_TURNS_SEE_THEM,) if evidence.shares_steps else ()
+    return share_of(share, timed, "the engine did not time its steps one by one", None, *notes)
 
 
 @declare(
@@ -197,8 +205,12 @@ def t_draft_exposed(evidence: Evidence) -> Outcome:
     """Time of (draft or verify) - time of verify, per step: min(draft, step - verify); 0 without a drafter."""
     if not evidence.drafts:
         return _nothing_drafted(evidence)
-    times = evidence.step_times
-    return _per_step(evidence, times, "exposed", *((_OVERLAPS,) if times.overlaps else ()))
+    return _per_step(evidence, evidence.step_times, "exposed", *_overlapping(evidence))
+
+
+def _overlapping(evidence: Evidence) -> tuple[str, ...]:
+    times = evidence.shared_steps if evidence.shares_steps else evidence.step_times
+    return (_OVERLAPS,) if times.overlaps else ()
 
 
 def _nothing_drafted(evidence: Evidence) -> Outcome:
@@ -222,7 +234,7 @@ def t_other(evidence: Evidence) -> Outcome:
 def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str) -> Outcome:
     """Return a part of this arm's step over one of the baseline's, on the turns that both answered."""
     if evidence.shares_steps:
-        return _at_equal_batch(evidence, part, base_part, of="ratio")
+        return _at_equal_batch(evidence, part, base_part, *notes, of="ratio")
     times, against = evidence.step_times, evidence.baseline_round
     if reason := _untimed(evidence, times):
         return missing(reason)
@@ -241,24 +253,25 @@ def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str
     return evidence.compared(columns, ratio_of_ratios, n=steps, notes=notes)
 
 
-def _at_equal_batch(evidence: Evidence, part: str, base_part: str, *, of: Literal["theirs", "ratio"]) -> Outcome:
+def _at_equal_batch(
+    evidence: Evidence, part: str, base_part: str, *notes: str, of: Literal["theirs", "ratio"]
+) -> Outcome:
     """Return the baseline's time per engine step at this arm's batch sizes, or this arm's over it."""
     if reason := evidence.no_steps():
         return missing(reason)
     theirs = evidence.baseline_shared_steps
     if theirs is None:
         return missing("the run has no baseline (`none`) arm with these prompts")
-    if evidence.shared_steps.steps == 0 or theirs.steps == 0:
-        return missing("the steps of this arm or of the baseline were not timed")
+    if evidence.shared_steps.count == 0 or theirs.count == 0:
+        return missing("the steps without prefill of this arm or of the baseline were not timed")
     found = at_equal_batch(evidence.shared_steps, theirs, part, base_part)
     if found is None:
         return missing("no batch size occurred in both arms, so their steps cannot be compared")
     if of == "ratio" and found.theirs == 0:
         return missing("the time to compare with is 0 on these steps")
-    notes = (_PER_ENGINE_STEP, f"at equal batch size, {found.share:.0%} of the steps")
-    return Outcome(
-        found.theirs if of == "theirs" else found.ours / found.theirs, round(found.steps), "timed", notes=notes
-    )
+    value = found.theirs if of == "theirs" else found.ours / found.theirs
+    matched = f"at equal batch size, {found.share:.0%} of the steps"
+    return Outcome(value, _whole_steps(found.steps), "timed", notes=(_PER_ENGINE_STEP, matched, *notes))
 
 
 @declare(
@@ -275,7 +288,7 @@ def draft_overhead(evidence: Evidence) -> Outcome:
     """
     if not evidence.drafts:
         return _nothing_drafted(evidence)
-    return _against_baseline(evidence, "exposed", "whole", *((_OVERLAPS,) if evidence.step_times.overlaps else ()))
+    return _against_baseline(evidence, "exposed", "whole", *_overlapping(evidence))
 
 
 @declare(

@@ -11,27 +11,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.metrics.step_times import exposed_and_other, overlap
+
 if TYPE_CHECKING:
-    from draftmark.results.columns import CellColumns, Floats, Shorts
+    from draftmark.results.columns import CellColumns, Floats
+
+PARTS = ("whole", "verify", "busy", "exposed", "other")
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSteps:
-    """The timed entries of a cell without prefill, each with the share of an engine step that it stands for."""
+    """The timed steps of a cell without prefill, added up by batch size: index b is that of steps of b requests."""
 
-    batch: Shorts
-    weight: Floats
-    times: dict[str, Floats]
-    """`whole`, `verify`, `busy`, `exposed` and `other` of the step, seconds."""
+    steps: Floats
+    """Engine steps."""
+    seconds: dict[str, Floats]
+    """`whole`, `verify`, `busy`, `exposed` and `other` of these steps."""
+    overlaps: bool
+    """Drafting and verification together exceed some step, so that exposed is the most it can be."""
 
     @property
-    def steps(self) -> float:
-        """Engine steps."""
-        return float(self.weight.sum())
+    def count(self) -> float:
+        """Engine steps of all batch sizes."""
+        return float(self.steps.sum())
 
     def mean(self, part: str) -> float | None:
         """Return the mean of a part per engine step, seconds; null without steps."""
-        return float((self.weight * self.times[part]).sum() / self.steps) if self.steps else None
+        return float(self.seconds[part].sum()) / self.count if self.count else None
 
 
 @dataclass(frozen=True)
@@ -47,38 +53,34 @@ class AtEqualBatch:
 
 
 def shared_steps(cell: CellColumns, *, drafts: bool) -> SharedSteps:
-    """Gather the timed steps of a cell's turns; a `none` arm, which drafts nothing, has drafting time 0."""
-    draft = cell.draft_s if drafts else np.zeros(len(cell.draft_s))
-    known = (cell.step_s >= 0) & (cell.verify_s >= 0) & (draft >= 0) & ~cell.beside_prefill
-    whole, verify, busy = cell.step_s[known], cell.verify_s[known], draft[known]
-    exposed = np.minimum(busy, np.maximum(whole - verify, 0.0))
-    other = np.maximum(whole - verify - exposed, 0.0)
-    return SharedSteps(
-        batch=cell.batch[known],
-        weight=1.0 / cell.batch[known],
-        times={"whole": whole, "verify": verify, "busy": busy, "exposed": exposed, "other": other},
-    )
+    """Add up the timed steps of a cell's turns; a `none` arm, which drafts nothing, has drafting time 0."""
+    size = 1 + int(cell.batch.max(initial=0))
+    steps, seconds, overlaps = np.zeros(size), {part: np.zeros(size) for part in PARTS}, False
+    for block in cell.blocks():
+        draft = block.draft_s if drafts else np.zeros(len(block.draft_s))
+        known = (block.step_s >= 0) & (block.verify_s >= 0) & (draft >= 0) & ~block.beside_prefill
+        whole, verify, busy = block.step_s[known], block.verify_s[known], draft[known]
+        batch = block.batch[known]
+        exposed, other = exposed_and_other(whole, verify, busy)
+        steps += np.bincount(batch, weights=1.0 / batch, minlength=size)
+        for part, times in zip(PARTS, (whole, verify, busy, exposed, other), strict=True):
+            seconds[part] += np.bincount(batch, weights=times / batch, minlength=size)
+        overlaps = overlaps or overlap(whole, busy, exposed)
+    return SharedSteps(steps, seconds, overlaps)
 
 
 def at_equal_batch(ours: SharedSteps, theirs: SharedSteps, part: str, their_part: str) -> AtEqualBatch | None:
     """Compare a part of one cell's steps with one of another's, batch size by batch size; null where none is shared."""
-    size = 1 + max(int(ours.batch.max(initial=0)), int(theirs.batch.max(initial=0)))
-
-    def sums(steps: SharedSteps, name: str) -> tuple[Floats, Floats]:
-        count = np.bincount(steps.batch, weights=steps.weight, minlength=size)
-        seconds = np.bincount(steps.batch, weights=steps.weight * steps.times[name], minlength=size)
-        return count.astype(np.float64), seconds.astype(np.float64)
-
-    our_steps, our_seconds = sums(ours, part)
-    their_steps, their_seconds = sums(theirs, their_part)
+    size = min(len(ours.steps), len(theirs.steps))
+    our_steps, their_steps = ours.steps[:size], theirs.steps[:size]
     both = (our_steps > 0) & (their_steps > 0)
     if not both.any():
         return None
     steps = float(our_steps[both].sum())
-    mean = their_seconds[both] / their_steps[both]
+    their_mean = theirs.seconds[their_part][:size][both] / their_steps[both]
     return AtEqualBatch(
-        ours=float(our_seconds[both].sum()) / steps,
-        theirs=float((our_steps[both] * mean).sum()) / steps,
+        ours=float(ours.seconds[part][:size][both].sum()) / steps,
+        theirs=float((our_steps[both] * their_mean).sum()) / steps,
         steps=steps,
-        share=steps / float(our_steps.sum()),
+        share=steps / ours.count,
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draftmark.results.columns import segment_sums
+
 if TYPE_CHECKING:
-    from draftmark.results.columns import CellColumns, Floats, Ints, Mask
+    from numpy.typing import NDArray
+
+    from draftmark.results.columns import CellColumns, Floats, Ints, Keys, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,27 +49,41 @@ def span(cell: CellColumns, start: str, end: str) -> tuple[Mask, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Gaps between reads that brought tokens.
+    """Gaps between reads that brought tokens, turn by turn.
 
     Chunks with one stamp came in one read and are one: a coalesced read has no gap, not zero.
     """
 
-    turn: Ints
-    """Index of the turn."""
+    offsets: Keys
+    """Gaps of turn t are `[offsets[t], offsets[t + 1])`."""
     seconds: Floats
     tokens: Ints
     """Tokens of the read after the gap; -1 where a chunk's are unknown."""
 
+    def per_turn(self, values: NDArray[Any]) -> Floats:
+        """Sum values given per gap over each turn."""
+        return segment_sums(values, self.offsets)
+
 
 def gaps(cell: CellColumns) -> Gaps:
     """Return the gaps between the reads of every successful turn."""
+    seconds, tokens = np.empty(len(cell.chunk_s)), np.empty(len(cell.chunk_s), dtype=np.int32)
+    offsets = np.zeros(len(cell) + 1, dtype=np.int64)
+    turns = size = 0
+    for part in map(_of_block, cell.blocks()):
+        more = len(part.seconds)
+        seconds[size : size + more], tokens[size : size + more] = part.seconds, part.tokens
+        offsets[turns : turns + len(part.offsets)] = size + part.offsets
+        turns, size = turns + len(part.offsets) - 1, size + more
+    return Gaps(offsets, seconds[:size], tokens[:size])
+
+
+def _of_block(cell: CellColumns) -> Gaps:
     turn = np.repeat(np.arange(len(cell), dtype=np.int32), cell.chunk_count)
     stamps, sizes = cell.chunk_s, cell.chunk_tokens
     empty = sizes == 0
     if empty.any():
         turn, stamps, sizes = turn[~empty], stamps[~empty], sizes[~empty]
-    if len(stamps) == 0:
-        return Gaps(turn, np.zeros(0), np.zeros(0, dtype=np.int32))
     starts = np.ones(len(stamps), dtype=bool)
     starts[1:] = (turn[1:] != turn[:-1]) | (stamps[1:] != stamps[:-1])
     reads = np.flatnonzero(starts)
@@ -75,4 +93,5 @@ def gaps(cell: CellColumns) -> Gaps:
         turn, stamps = turn[reads], stamps[reads]
     seconds = np.diff(stamps)
     forward = (turn[1:] == turn[:-1]) & (seconds > 0)
-    return Gaps(turn[1:][forward], seconds[forward], sizes[1:][forward])
+    counts = np.bincount(turn[1:][forward], minlength=len(cell))
+    return Gaps(np.concatenate([[0], np.cumsum(counts)]), seconds[forward], sizes[1:][forward])

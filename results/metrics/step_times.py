@@ -6,7 +6,7 @@ record then holds time that it shared with others (see `shared_steps`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,11 +39,18 @@ _ROUNDING = 1e-6
 
 def step_times(cell: CellColumns, *, drafts: bool) -> StepTimes:
     """Add up the step times of each turn; a `none` arm, which drafts nothing, has drafting time 0."""
+    parts = [_of_block(block, drafts=drafts) for block in cell.blocks()]
+    columns = [field.name for field in fields(StepTimes) if field.name != "overlaps"]
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    return StepTimes(**joined, overlaps=any(part.overlaps for part in parts))
+
+
+def _of_block(cell: CellColumns, *, drafts: bool) -> StepTimes:
     draft = cell.draft_s if drafts else np.zeros(len(cell.draft_s))
-    room = np.maximum(cell.step_s - cell.verify_s, 0.0)
     unusable = ~((cell.step_s >= 0) & (cell.verify_s >= 0) & (draft >= 0))
     known = cell.has_steps & ~cell.shared_steps & (cell.step_count > 0) & (cell.per_turn(unusable) == 0)
-    overlaps = bool((draft > room + _ROUNDING * np.abs(cell.step_s))[np.repeat(known, cell.step_count)].any())
+    exposed, other = exposed_and_other(cell.step_s, cell.verify_s, draft)
+    counted = np.repeat(known, cell.step_count)
 
     def summed(values: Floats) -> Floats:
         return np.where(known, cell.per_turn(values), 0.0)
@@ -54,7 +61,18 @@ def step_times(cell: CellColumns, *, drafts: bool) -> StepTimes:
         whole=summed(cell.step_s),
         verify=summed(cell.verify_s),
         busy=summed(draft),
-        exposed=summed(np.minimum(draft, room)),
-        other=summed(np.maximum(room - draft, 0.0)),
-        overlaps=overlaps,
+        exposed=summed(exposed),
+        other=summed(other),
+        overlaps=overlap(cell.step_s[counted], draft[counted], exposed[counted]),
     )
+
+
+def exposed_and_other(whole: Floats, verify: Floats, draft: Floats) -> tuple[Floats, Floats]:
+    """Return of each step what drafting adds, as far as there is room beside verification, and what neither takes."""
+    room = np.maximum(whole - verify, 0.0)
+    return np.minimum(draft, room), np.maximum(room - draft, 0.0)
+
+
+def overlap(whole: Floats, draft: Floats, exposed: Floats) -> bool:
+    """Say whether in some step there was less room for drafting beside verification than drafting took."""
+    return bool((draft > exposed + _ROUNDING * np.abs(whole)).any())

@@ -63,7 +63,6 @@ def _steady(evidence: Evidence) -> Outcome:
         return missing("above one request in flight, the tokens and stamps of every chunk are needed, and are unknown")
     needed = math.ceil(STEADY_SHARE * evidence.concurrency)
     end = np.where(np.isnan(cell.done_s), cell.last_s, cell.done_s)
-    chunk_session = np.repeat(cell.session, cell.chunk_count)
     tokens = seconds = 0.0
     for session in np.unique(cell.session):
         flown = (cell.session == session) & (end > cell.sent_s)
@@ -73,14 +72,19 @@ def _steady(evidence: Evidence) -> Outcome:
         in_flight = np.cumsum(np.repeat([1, -1], len(stamps) // 2)[order])
         steady = in_flight[:-1] >= needed
         seconds += float(np.diff(stamps)[steady].sum())
-        chunks = chunk_session == session
-        # A chunk's tokens were made before its stamp, so that it belongs to the time that ends there.
-        place = np.searchsorted(stamps, cell.chunk_s[chunks], side="left") - 1
-        inside = (place >= 0) & (place < len(steady))
-        tokens += float(cell.chunk_tokens[chunks][inside][steady[place[inside]]].sum())
+        tokens += sum(_tokens_within(block, session, stamps, steady) for block in cell.blocks())
     if seconds == 0:
         return missing(f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants")
     return Outcome(tokens / seconds, evidence.turns_ok, "timed", notes=("steady window; no interval",))
+
+
+def _tokens_within(cell: CellColumns, session: int, stamps: Floats, steady: Mask) -> float:
+    """Return the tokens of a session's chunks in the steady ones of the spans between stamps."""
+    chunks = np.repeat(cell.session == session, cell.chunk_count)
+    # A chunk's tokens were made before its stamp, so that it belongs to the time that ends there.
+    place = np.searchsorted(stamps, cell.chunk_s[chunks], side="left") - 1
+    inside = (place >= 0) & (place < len(steady))
+    return float(cell.chunk_tokens[chunks][inside][steady[place[inside]]].sum())
 
 
 @declare(

@@ -141,16 +141,7 @@ def itl(evidence: Evidence) -> Outcome:
     if reason := _no_itl(evidence, found):
         return missing(reason)
     known = found.tokens > 0
-    size = len(evidence.cell)
-    return evidence.pooled(
-        _per_turn(found.turn[known], found.seconds[known], size),
-        _per_turn(found.turn[known], found.tokens[known], size),
-        source="timed",
-    )
-
-
-def _per_turn(turn: Ints, values: Floats | Ints, size: int) -> Floats:
-    return np.bincount(turn, weights=values, minlength=size).astype(np.float64)
+    return evidence.pooled(found.per_turn(found.seconds * known), found.per_turn(found.tokens * known), source="timed")
 
 
 def _no_itl(evidence: Evidence, found: Gaps) -> str | None:
@@ -177,12 +168,7 @@ def chunk_gap(evidence: Evidence) -> Outcome:
     found = evidence.gaps
     if reason := _no_gap(evidence, found):
         return missing(reason)
-    size = len(evidence.cell)
-    return evidence.pooled(
-        _per_turn(found.turn, found.seconds, size),
-        np.bincount(found.turn, minlength=size).astype(np.float64),
-        source="timed",
-    )
+    return evidence.pooled(found.per_turn(found.seconds), np.diff(found.offsets).astype(np.float64), source="timed")
 
 
 @declare(
