@@ -250,7 +250,7 @@ def test_a_divergence_is_excused_where_the_control_diverges_too_and_nowhere_else
     assert row(text, "none (control)").endswith(" yes" if of_the_control is None else " 1 differ")
 
 
-def test_a_flag_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> None:
+def test_a_lamp_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> None:
     baseline, control, ngram = [cell.cell_id for cell in summary.cells if cell.category is None]
     cases = {
         (): "",

@@ -123,6 +123,6 @@ def test_ok_is_said_only_where_nothing_worse_is() -> None:
 
 
 @pytest.mark.parametrize("level", ["note", "warning"])
-def test_the_runs_own_flags_join_those_of_its_groups(make_manifest: MakeManifest, level: str) -> None:
+def test_the_runs_own_lamps_join_those_of_its_groups(make_manifest: MakeManifest, level: str) -> None:
     found = check_run(make_manifest(), [], [lamp("launches", level, "once", "a")])
     assert [(each.name, each.level) for each in found] == [("launches", level), ("values", "fault")]
