@@ -150,7 +150,10 @@ def _overhead_labels(right: float, top: float) -> list[tuple[dict[str, Any], Box
 
 
 def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
-    """Chart acceptance length against the configured D, one line per drafter, under the bound AL = D + 1."""
+    """Chart acceptance length against the configured D, one line per drafter, under the bound AL = D + 1.
+
+    A line joins arms that differ in D alone: two heads of one kind are two lines.
+    """
     alt = "Acceptance length against draft length D"
     known = [cell for cell in group.arms if value_of(cell, "acceptance_length").value is not None]
     if not known:
@@ -160,7 +163,9 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
     highest = max(finite(metric.value for metric in found))
     top = 1.06 * max([1.5, highest, *finite(m.high for m in found if m.high is not None and m.high < 2 * highest)])
     right = lengths[-1] + 0.8
-    drafters = list(dict.fromkeys(cell.drafter for cell in known))
+    lines: dict[str, list[CellSummary]] = {}
+    for cell in sorted(known, key=lambda cell: cell.draft_length):
+        lines.setdefault(cell.arm.replace(f"D={cell.draft_length}", "D", 1), []).append(cell)
     figure = canvas(
         300,
         counts_axis("D, tokens drafted at most", lengths, low=0, high=right),
@@ -174,9 +179,8 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
         hovertext="AL = D + 1: everything accepted",
         hoverinfo="text",
     )
-    for place, drafter in enumerate(drafters):
-        aside = 0.016 * right * (place - (len(drafters) - 1) / 2)  # so that whiskers at one D stand side by side
-        mine = sorted((cell for cell in known if cell.drafter == drafter), key=lambda cell: cell.draft_length)
+    for place, mine in enumerate(lines.values()):
+        aside = 0.016 * right * (place - (len(lines) - 1) / 2)  # so that whiskers at one D stand side by side
         metrics = [value_of(cell, "acceptance_length") for cell in mine]
         color = f"var({style[mine[0].arm].color})"
         figure.add_scatter(

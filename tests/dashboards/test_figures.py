@@ -202,6 +202,15 @@ def test_one_line_per_drafter_goes_through_its_draft_lengths_in_order(specimen: 
     assert (list(curve["x"]), list(curve["y"])) == ([3, 8], [1.9, 2.3])
 
 
+def test_two_heads_of_one_kind_are_two_lines(specimen: ModuleType) -> None:
+    arms = [
+        specimen.cell("eagle3", d, arm=f"eagle3 D={d} (head={head})", metrics=specimen.gain(1.0, al=al))
+        for head, d, al in (("a", 3, 2.0), ("a", 7, 2.5), ("b", 3, 1.8), ("b", 7, 2.1))
+    ]
+    chart = drawn(length_against_d, *arms, specimen=specimen)
+    assert [list(trace["y"]) for trace in marks(chart)[-2:]] == [[2.0, 2.5], [1.8, 2.1]]
+
+
 def test_intervals_at_one_draft_length_stand_side_by_side_in_full_view(specimen: ModuleType) -> None:
     arms = [specimen.cell(drafter, 8, metrics=specimen.gain(1.0, al=2.0)) for drafter in ("ngram", "suffix")]
     wide = specimen.value(2.0, 1.5, 3.9, unit="tokens")
