@@ -50,12 +50,13 @@ class TurnRequest:
     """One model call.
 
     `prompt_ids` is the whole prompt in the target's tokens, conversation so far included, rendered once by the
-    target's own template. `seed` is this turn's own seed.
+    target's own template. `seed` is this turn's own seed. `at_once` is how many turns the load keeps in flight.
     """
 
     prompt_ids: tuple[int, ...]
     sampling: Sampling
     seed: int
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,9 @@ class BackendSpec(BaseModel):
     arms, and they take turns prompt by prompt."""
     most_concurrency: ClassVar[int] = 1
     """Most turns that may be in flight at once."""
+    queues_requests: ClassVar[bool] = False
+    """It may be asked more turns than are to be in flight, and begins each as soon as one has ended: the time in which
+    records are written and the next prompt is made ready then leaves no gap."""
 
     kind: str
 

@@ -1,7 +1,8 @@
 """vLLM in a process of its own, one engine per arm: tokens in, tokens out, with drafting timed inside its worker.
 
 Reading order: translation (a drafter in vLLM's terms), backend (this process's side), child (the engine's side),
-worker_extension (the probe), steps (from worker records and statistics to the steps of a turn), resolved (what the
+worker_extension (the probe), arrivals and gathering (stamps and steps from
+there to here), steps (from worker records and statistics to the steps of a turn), resolved (what the
 engine really runs with), installed (what the installed vLLM offers).
 """
 
@@ -24,6 +25,7 @@ class VllmSpec(BackendSpec):
 
     one_engine_per_arm: ClassVar[bool] = True
     most_concurrency: ClassVar[int] = 4096
+    queues_requests: ClassVar[bool] = True
 
     kind: Literal["vllm"] = "vllm"
     engine: dict[str, Any] = Field(default_factory=dict)

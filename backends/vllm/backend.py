@@ -102,6 +102,7 @@ class VllmBackend:
                 prompt_ids=list(request.prompt_ids),
                 sampling=request.sampling.model_dump(mode="json"),
                 seed=request.seed,
+                at_once=request.at_once,
             )
         except RemoteError as fault:
             raise TurnFailed(str(fault), kind=fault.kind) from fault

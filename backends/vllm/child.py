@@ -16,6 +16,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import TieEvidence, TurnFailed
+from draftmark.backends.vllm.arrivals import Arrivals
+from draftmark.backends.vllm.gathering import Gathering
 from draftmark.backends.vllm.resolved import flat
 from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
 from draftmark.results.records import Observation, Sampling
@@ -48,9 +50,16 @@ class Child:
         self._drafts = False
         self._probe: dict[str, Any] | None = None
         self._number = 0
-        self.delivered = 0
-        """Tokens of all requests so far: the progress that the parent watches."""
+        self._at_once = 1
+        self._slots = asyncio.Semaphore(1)
+        self._arrivals = Arrivals(None)
+        self._gathering = Gathering(self._ask_worker)
         self.in_flight = 0
+
+    @property
+    def progress(self) -> int:
+        """Tokens of all requests so far, which the parent watches."""
+        return self._arrivals.tokens
 
     async def start(self, arguments: dict[str, Any], probe: bool) -> dict[str, Any]:
         """Start the engine and put the probe into its worker; return what it runs with."""
@@ -63,6 +72,7 @@ class Child:
             extra["per_request_spec_decode_metrics"] = "detailed"
         engine_args = AsyncEngineArgs(**arguments, **extra, disable_log_stats=False, enable_log_requests=False)
         self._engine = AsyncLLM.from_engine_args(engine_args)
+        self._arrivals = Arrivals(self._engine.output_processor)
         config = self._engine.vllm_config
         if probe:
             self._probe = next(iter(await self._engine.collective_rpc("draftmark_install")))
@@ -82,44 +92,34 @@ class Child:
             "probe": self._probe,
         }
 
-    async def generate(self, prompt_ids: list[int], sampling: dict[str, Any], seed: int) -> dict[str, Any]:
-        """Answer one turn; return an observation as plain data."""
+    async def generate(
+        self, prompt_ids: list[int], sampling: dict[str, Any], seed: int, at_once: int
+    ) -> dict[str, Any]:
+        """Answer one turn; return an observation as plain data.
+
+        Of the turns asked for no more than `at_once` are in the engine; the next begins as soon as one has ended.
+        """
+        if at_once != self._at_once:
+            self._at_once, self._slots = at_once, asyncio.Semaphore(at_once)
         self._number += 1
         name = f"draftmark{self._number}"
         self.in_flight += 1
         try:
-            return await self._generate(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
+            return await self._answer(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
         finally:
             self.in_flight -= 1
 
-    async def _generate(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> dict[str, Any]:
-        from vllm.v1.engine.exceptions import EngineDeadError
-
-        chunk_s: list[float] = []
-        chunk_tokens: list[int | None] = []
-        ids: list[int] = []
-        last: Any = None
-        sent_s = time.perf_counter()
-        try:
-            async for last in self._engine.generate({"prompt_token_ids": prompt_ids}, _params(sampling, seed), name):
-                new = last.outputs[0].token_ids
-                if new:
-                    chunk_s.append(time.perf_counter())
-                    chunk_tokens.append(len(new))
-                    ids += new
-                    self.delivered += len(new)
-        except EngineDeadError:
-            raise
-        except Exception as fault:
-            cause = fault.__cause__ or fault
-            kind = "context-limit" if isinstance(cause, ValueError) and "length" in str(cause) else "engine-error"
-            raise TurnFailed(f"{type(cause).__name__}: {cause}", kind=kind) from fault
-        done_s = time.perf_counter()
+    async def _answer(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> dict[str, Any]:
+        async with self._slots:
+            sent_s = time.perf_counter()
+            ids, last = await self._ids(name, prompt_ids, sampling, seed)
+            done_s = time.perf_counter()
         output = last.outputs[0]
+        chunk_s, chunk_tokens = self._arrivals.take(name, len(ids))
         statistics = None if output.spec_decode_metrics is None else output.spec_decode_metrics.to_dict()
         told = await self._steps(name, len(ids), statistics)
         seen = Observation(
-            finish_reason=self._finish(output, len(prompt_ids), len(ids), sampling),
+            finish_reason=self._finish(output, len(ids), sampling),
             prompt_tokens=len(last.prompt_token_ids or prompt_ids),
             output_tokens=len(ids),
             output_ids=ids,
@@ -129,30 +129,56 @@ class Child:
             last_token_s=chunk_s[-1] if chunk_s else None,
             done_s=done_s,
             chunk_s=chunk_s,
-            chunk_tokens=chunk_tokens,
+            chunk_tokens=list(chunk_tokens),
             prefill_s=told.prefill_s,
             draft_prefill_s=told.draft_prefill_s,
             steps=told.steps,
             steps_inferred=told.inferred,
-            reported=reported(statistics),
+            reported=reported(statistics, told),
             details=_details(last, told),
         )
         return seen.model_dump(mode="json", exclude_defaults=True)
 
+    async def _ids(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> tuple[list[int], Any]:
+        """Return a turn's tokens, and vLLM's last output for it."""
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        ids: list[int] = []
+        last: Any = None
+        params = _params(sampling, seed, streamed=not self._arrivals.works)
+        try:
+            async for last in self._engine.generate({"prompt_token_ids": prompt_ids}, params, name):
+                new = last.outputs[0].token_ids
+                ids += new
+                if not self._arrivals.works and new:
+                    self._arrivals.note(name, time.perf_counter(), len(new))
+        except EngineDeadError:
+            raise
+        except Exception as fault:
+            cause = fault.__cause__ or fault
+            kind = "context-limit" if isinstance(cause, ValueError) and "length" in str(cause) else "engine-error"
+            raise TurnFailed(f"{type(cause).__name__}: {cause}", kind=kind) from fault
+        return ids, last
+
     async def _steps(self, name: str, tokens: int, statistics: dict[str, Any] | None) -> Told:
         told = Told(None)
         if self._probe is not None:
-            rows = [row for row in await self._engine.collective_rpc("draftmark_take", args=(name,)) if row]
-            if rows:
-                told = from_worker(rows[0], tokens, drafts=self._drafts)
-            else:
+            rows = await self._gathering.rows(name, at_once=self._at_once == 1)
+            if rows is None:
                 told = Told(None, problem="the worker has no record of this request")
+            else:
+                told = from_worker(rows, tokens, drafts=self._drafts)
         if told.steps is None and statistics is not None and "per_step_accepted" in statistics:
             inferred = from_statistics(statistics["per_step_drafted"], statistics["per_step_accepted"], tokens)
             return inferred if inferred.steps is not None else told
         return told
 
-    def _finish(self, output: Any, prompt: int, tokens: int, sampling: Sampling) -> Any:
+    async def _ask_worker(self, requests: list[str]) -> list[dict[str, Any] | None]:
+        """Return what the worker saw of some requests; of several workers, the first one that saw anything."""
+        workers = await self._engine.collective_rpc("draftmark_take", args=(requests,))
+        return [next((rows for rows in seen if rows), None) for seen in zip(*workers, strict=True)]
+
+    def _finish(self, output: Any, tokens: int, sampling: Sampling) -> Any:
         reason = output.finish_reason
         if reason == "stop":
             return "stop" if isinstance(output.stop_reason, str) else "eos"
@@ -215,9 +241,9 @@ class Child:
             name = f"draftmark{self._number}"
             async for seen in self._engine.generate({"prompt_token_ids": prompt}, params, name):
                 last = seen
-                self.delivered += 1
         finally:
             self.in_flight -= 1
+            self._arrivals.take(name, 0)
         output = last.outputs[0]
         return [
             (token, {other: found.logprob for other, found in near.items()})
@@ -232,7 +258,7 @@ class Child:
             self._engine = None
 
 
-def _params(sampling: Sampling, seed: int) -> Any:
+def _params(sampling: Sampling, seed: int, *, streamed: bool) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
@@ -245,7 +271,7 @@ def _params(sampling: Sampling, seed: int) -> Any:
         stop=list(sampling.stop) or None,
         ignore_eos=sampling.ignore_eos,
         detokenize=bool(sampling.stop),
-        output_kind=RequestOutputKind.DELTA,
+        output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
     )
 
 
@@ -325,7 +351,7 @@ class Server:
         while True:
             await asyncio.sleep(1.0)
             if self._child.in_flight:
-                self._send({"progress": self._child.delivered})
+                self._send({"progress": self._child.progress})
 
 
 async def _main(number: int) -> None:

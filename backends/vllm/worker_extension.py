@@ -89,14 +89,8 @@ class EngineStep:
     """Whole time, drafting and verification, once they have been asked for."""
 
 
-@dataclass(slots=True)
-class RequestStep:
-    """What one engine step did for one request."""
-
-    step: EngineStep
-    drafted: int
-    placeholders: int
-    generated: int
+RequestStep = tuple[EngineStep, int, int, int]
+"""What one engine step did for one request: the step, drafted tokens, placeholders, generated tokens."""
 
 
 class Probe:
@@ -110,7 +104,10 @@ class Probe:
         self._runner = runner
         self._timer = timer
         self._lock = threading.Lock()
-        self._requests: dict[str, list[RequestStep]] = {}
+        self._rows: dict[str, list[RequestStep]] = {}
+        """By vLLM's name for a request, which is ours with a dash and letters of its own."""
+        self._full_names: dict[str, str] = {}
+        """Our names to vLLM's."""
         self._taken: dict[str, None] = {}
         """Requests that were handed out: steps that the engine ran ahead for them belong to no answer."""
         self._current: EngineStep | None = None
@@ -193,13 +190,17 @@ class Probe:
         """
         ran = getattr(getattr(self._runner, "execute_model_state", None), "scheduler_output", planned)
         scheduled, speculated = ran.num_scheduled_tokens, getattr(ran, "scheduled_spec_decode_tokens", None) or {}
+        # An asynchronous scheduler plans with -1 for each draft; one that waits for the drafts has their ids.
+        known = getattr(self._runner, "use_async_scheduling", True) is False
+        if self._proposed and _only_decodes(ran, scheduled, speculated):
+            step.drafts = {request: len(tokens) for request, tokens in speculated.items()}
+            if not known or all(tokens[-1] >= 0 for tokens in speculated.values() if tokens):
+                return
         fresh, resumed = _without_output(ran), _resumed(ran)
         step.prefill_tokens = sum(
             max(tokens - len(speculated.get(request, ())) - (request not in fresh), 0)
             for request, tokens in scheduled.items()
         )
-        # An asynchronous scheduler plans with -1 for each draft; one that waits for the drafts has their ids.
-        known = getattr(self._runner, "use_async_scheduling", True) is False
         for request, tokens in speculated.items():
             nothing_proposed = not self._proposed or request in fresh or request in resumed
             drafts = 0 if nothing_proposed else sum(token >= 0 for token in tokens) if known else len(tokens)
@@ -233,33 +234,44 @@ class Probe:
 
     def _note(self, step: EngineStep, output: Any) -> None:
         sampled = getattr(output, "sampled_token_ids", None)
+        requests = getattr(output, "req_ids", None) or ()
+        counts = [0] * len(requests) if sampled is None else [len(tokens) for tokens in sampled]
+        drafts, placeholders = step.drafts, step.placeholders
         with self._lock:
-            for index, request in enumerate(getattr(output, "req_ids", None) or ()):
-                name = _name(request)
-                if name in self._taken:
-                    continue
-                generated = len(sampled[index]) if sampled is not None and len(sampled) > index else 0
-                drafts, placeholders = step.drafts.get(request, 0), step.placeholders.get(request, 0)
-                seen = self._requests.setdefault(name, [])
-                seen.append(RequestStep(step, drafts, placeholders, generated))
-            _forget(self._requests)
+            for request, generated in zip(requests, counts, strict=False):
+                row = (step, drafts.get(request, 0), placeholders.get(request, 0), generated)
+                rows = self._rows.get(request)
+                if rows is None:
+                    self._open(request, row)
+                else:
+                    rows.append(row)
+
+    def _open(self, request: str, row: RequestStep) -> None:
+        """Begin the list of a request, unless it was handed out already."""
+        name = request.partition("-")[0]
+        if name in self._taken:
+            return
+        self._rows[request] = [row]
+        self._full_names[name] = request
+        _forget(self._rows)
+        _forget(self._full_names)
 
     def take(self, request: str) -> dict[str, Any] | None:
         """Hand out what was seen of a request, and note no more of it; null if nothing was, or it was handed out."""
         with self._lock:
-            rows = self._requests.pop(request, None)
+            rows = self._rows.pop(self._full_names.pop(request, request), None)
             self._taken[request] = None
             _forget(self._taken)
         if rows is None:
             return None
-        seconds = [self._seconds(row.step) for row in rows]
+        seconds = [self._seconds(step) for step, *_ in rows]
         split = self.problem is None
         return {
-            "drafted": [row.drafted for row in rows],
-            "placeholders": [row.placeholders for row in rows],
-            "generated": [row.generated for row in rows],
-            "batch": [row.step.batch for row in rows],
-            "prefill_tokens": [row.step.prefill_tokens for row in rows],
+            "drafted": [drafted for _, drafted, _, _ in rows],
+            "placeholders": [placeholders for _, _, placeholders, _ in rows],
+            "generated": [generated for *_, generated in rows],
+            "batch": [step.batch for step, *_ in rows],
+            "prefill_tokens": [step.prefill_tokens for step, *_ in rows],
             "step_s": [whole for whole, _, _ in seconds],
             "draft_s": [draft for _, draft, _ in seconds] if split else None,
             "verify_s": [verify for _, _, verify in seconds] if split else None,
@@ -274,13 +286,22 @@ class Probe:
         return step.seconds
 
 
-def _name(request: str) -> str:
-    return request.partition("-")[0]
-
-
 def _forget(requests: dict[str, Any]) -> None:
     while len(requests) > MOST_REQUESTS:
         del requests[next(iter(requests))]
+
+
+def _only_decodes(planned: Any, scheduled: Mapping[str, int], speculated: Mapping[str, Any]) -> bool:
+    """Say quickly whether every scheduled request runs one token and its drafts, and none begins or comes back."""
+    cached = getattr(planned, "scheduled_cached_reqs", None)
+    outputs = getattr(cached, "num_output_tokens", None)
+    return (
+        outputs is not None
+        and 0 not in outputs
+        and len(outputs) == len(scheduled)
+        and not getattr(cached, "resumed_req_ids", None)
+        and sum(scheduled.values()) == len(scheduled) + sum(map(len, speculated.values()))
+    )
 
 
 def _without_output(planned: Any) -> set[str]:
@@ -316,9 +337,9 @@ class StepProbe:
             "timer": "device events" if cuda else "host clock",
         }
 
-    def draftmark_take(self, request: str) -> dict[str, Any] | None:
-        """Return what was seen of a request."""
-        return self._draftmark_probe.take(request)
+    def draftmark_take(self, requests: list[str]) -> list[dict[str, Any] | None]:
+        """Return what was seen of some requests, in order."""
+        return [self._draftmark_probe.take(request) for request in requests]
 
     def draftmark_cost(self) -> dict[str, float]:
         """Return the host seconds spent in the probe, and the steps it saw."""

@@ -76,7 +76,7 @@ class Asker:
         return _record(cell, prompt, await self._ask(cell, ids, seed), self._facts | facts)
 
     async def _ask(self, cell: CellRecord, ids: Sequence[int], seed: int) -> Observation:
-        request = TurnRequest(prompt_ids=tuple(ids), sampling=cell.key.sampling, seed=seed)
+        request = TurnRequest(tuple(ids), cell.key.sampling, seed, at_once=cell.key.load.concurrency)
         sent_s = self._clock()
         try:
             seen = await self._backend.generate(cell.key.arm, request)

@@ -283,6 +283,10 @@ class _Run:
             [list(one) for _, one in groupby(turns, key=lambda it: (it.repeat, it.prompt.question_id))]
         )
 
+        # An engine that queues is asked each next turn before it is due, and keeps to the load by itself.
+        ahead = group.load.concurrency > 1 and group.backend.queues_requests
+        holders = group.load.concurrency * (2 if ahead else 1)
+
         async def hold() -> None:
             for conversation in conversations:
                 for visit in conversation:
@@ -292,7 +296,7 @@ class _Run:
 
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(group.load.concurrency):
+                for _ in range(holders):
                     tasks.create_task(hold())
         except* BackendError as gone:
             raise gone.exceptions[0] from None

@@ -302,8 +302,9 @@ def test_the_worker_gains_three_methods(fake: Any, clock: Any, v1: Any) -> None:
         "problem": None,
         "timer": "host clock",
     }
-    rows = worker.draftmark_take("a")
+    rows, nothing = worker.draftmark_take(["a", "b"])
     assert rows is not None
     assert rows["generated"] == [1]
+    assert nothing is None
     assert worker.draftmark_cost()["steps"] == 1
     assert worker.draftmark_cost()["own_s"] > 0
