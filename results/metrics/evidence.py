@@ -189,8 +189,13 @@ class Evidence:
 
     @property
     def step_notes(self) -> tuple[str, ...]:
-        """What qualifies a mean over all decode steps: too few of them are known where they are inferred."""
-        return (*self.known_notes, "inferred, upper bound") if self.infers_steps else self.known_notes
+        """What qualifies a mean over all decode steps."""
+        return (*self.known_notes, *self.bound_notes)
+
+    @property
+    def bound_notes(self) -> tuple[str, ...]:
+        """Says that what is divided by the number of steps is an upper bound: too few are known where inferred."""
+        return ("inferred, upper bound",) if self.infers_steps else ()
 
     def no_steps(self) -> str | None:
         """Return why nothing can be said of this cell's steps; null where something can."""

@@ -89,8 +89,8 @@ def step_time(evidence: Evidence) -> Outcome:
     return evidence.pooled(
         np.where(known, evidence.decoding.seconds, 0.0),
         np.where(known, evidence.steps, 0.0),
-        source="timed",
-        notes=evidence.known_of(int(known.sum())),
+        source="inferred" if evidence.infers_steps else "timed",
+        notes=(*evidence.known_of(int(known.sum())), *evidence.bound_notes),
         nothing=_NO_SPAN,
     )
 
@@ -113,7 +113,8 @@ def _step_time_percentile(share: int, evidence: Evidence) -> Outcome:
 def step_cost_ratio(evidence: Evidence) -> Outcome:
     """`r = step_time` of this arm / step_time of `none`, on the turns that both answered. n counts this arm's steps.
 
-    Inferred above one request in flight, where a turn's time between tokens holds other turns' prefill.
+    Inferred above one request in flight, where a turn's time between tokens holds other turns' prefill, and an upper
+    bound where the number of steps is inferred.
     """
     if evidence.is_baseline:
         return _one(evidence)
@@ -137,8 +138,9 @@ def step_cost_ratio(evidence: Evidence) -> Outcome:
     steps = int(columns(against)[1].sum())
     if steps == 0:
         return missing(_NO_SPAN)
-    source: Source = "timed" if evidence.concurrency == 1 else "inferred"
-    return evidence.compared(columns, ratio_of_ratios, n=steps, source=source)
+    timed = evidence.concurrency == 1 and not evidence.infers_steps
+    source: Source = "timed" if timed else "inferred"
+    return evidence.compared(columns, ratio_of_ratios, n=steps, source=source, notes=evidence.bound_notes)
 
 
 @declare(

@@ -63,9 +63,12 @@ class WindowCounts:
 
 
 def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | None:
-    """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else."""
+    """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else.
+
+    An engine goes on beyond a stop string, which is looked for outside it: it then counts steps that are no turn's.
+    """
     windows = list((facts or {}).get("windows", []))
-    if not windows or not cell.ok.all() or (cell.tokens < 0).any():
+    if not windows or not cell.ok.all() or cell.stopped.any() or (cell.tokens < 0).any():
         return None
     sums: dict[str, float] = {}
     for window in windows:

@@ -20,13 +20,17 @@ _NAMES = ("drafting_steps", "drafted_tokens", "accepted_tokens")
 
 
 def check_sources(cell: CheckedCell) -> Iterator[Lamp]:
-    """Yield where step records, statistics per request and engine counters disagree, or that they agree."""
+    """Yield where step records, statistics per request and engine counters disagree, or that they agree.
+
+    Padding that the target ran over is no draft. Engines that count it are held against the records with it, as far as
+    the records tell how much there was.
+    """
     if not cell.ran or not cell.drafts:
         return
     found = [*_statistics(cell), *_counters(cell)]
     yield from found
     sources = _compared(cell)
-    if len(sources) > 1 and not found:
+    if sources and not found:
         yield cell.lamp("identities", "ok", AGREE.format(sources=", ".join(sources)))
 
 
@@ -34,31 +38,44 @@ def check_prefix_cache(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield how much of the prompts a prefix cache answered: repeated prompts then look faster than fresh ones."""
     hits = sum(_difference(window).get("cached_prompt_tokens", 0.0) for window in _windows(cell))
     read = sum(_difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
-    if hits and read:
+    if hits > 0 and read > 0:
         text = (
-            f"The engine took {hits / read:.0%} of the prompt tokens from its prefix cache, so that prefill and time "
-            "to first token are those of prompts it had seen."
+            f"The engine took {min(hits / read, 1):.0%} of the prompt tokens from its prefix cache, so that prefill "
+            "and time to first token are those of prompts it had seen."
         )
         yield cell.lamp("values", "warning", text)
 
 
 def _compared(cell: CheckedCell) -> list[str]:
+    """Return the sources that were held against each other; none where there was nothing to compare."""
     columns = cell.columns
     sources = []
-    if (columns.has_steps & ~columns.inferred_steps).any():
-        sources.append("step records")
-    if (columns.ok & (columns.reported_drafting >= 0)).any():
-        sources.append("statistics per request")
-    if any(_whole(cell, window) is not None for window in _windows(cell)):
-        sources.append("engine counters")
-    return sources
+    if _told_twice(columns).any():
+        sources = ["step records", "statistics per request"]
+    windows = [
+        here
+        for window in _windows(cell)
+        if (here := _whole(cell, window)) is not None and not window["after"].keys().isdisjoint(_NAMES)
+    ]
+    if windows:
+        inferred = bool((np.logical_or.reduce(windows) & columns.inferred_steps).any())
+        sources += ["statistics per request" if inferred else "step records", "engine counters"]
+    return list(dict.fromkeys(sources))
+
+
+def _told_twice(columns: CellColumns) -> Mask:
+    """Return the turns with step records that are not made of the statistics which they are held against."""
+    return columns.has_steps & ~columns.inferred_steps & (columns.reported_drafting >= 0)
 
 
 def _counts(columns: CellColumns) -> dict[str, Any]:
-    """Return per turn what the steps say; inferred steps say it too, since those with a draft are known."""
+    """Return per turn what an engine that counts padding should have counted, by the steps.
+
+    Inferred steps tell it too, since those with a draft are known.
+    """
     return {
-        "drafting_steps": columns.per_turn(columns.drafted > 0),
-        "drafted_tokens": columns.per_turn(columns.drafted),
+        "drafting_steps": columns.per_turn(columns.drafted > 0) + columns.padding_steps,
+        "drafted_tokens": columns.per_turn(columns.drafted) + columns.padding_tokens,
         "accepted_tokens": columns.per_turn(columns.accepted),
     }
 
@@ -70,9 +87,8 @@ def _statistics(cell: CheckedCell) -> Iterator[Lamp]:
         "drafted_tokens": columns.reported_drafted,
         "accepted_tokens": columns.reported_accepted,
     }
-    both = columns.has_steps & (columns.reported_drafting >= 0)
     ours = _counts(columns)
-    differs = both & np.logical_or.reduce([ours[name] != told[name] for name in _NAMES])
+    differs = _told_twice(columns) & np.logical_or.reduce([ours[name] != told[name] for name in _NAMES])
     if differs.any():
         turn = int(np.flatnonzero(differs)[0])
         text = (
@@ -85,30 +101,46 @@ def _statistics(cell: CheckedCell) -> Iterator[Lamp]:
 
 
 def _counters(cell: CheckedCell) -> Iterator[Lamp]:
-    ours = _counts(cell.columns)
     for window in _windows(cell):
         here = _whole(cell, window)
         if here is None:
-            continue
-        difference = _difference(window)
-        told = {name: difference[name] for name in _NAMES if name in difference}
-        wrong = [
-            f"{ours[name][here].sum():g} against {value:g} {name.replace('_', ' ')}"
-            for name, value in told.items()
-            if ours[name][here].sum() != value
-        ]
-        accepted = cell.columns.accepted[np.repeat(here, cell.columns.step_count)]
-        wrong += [
-            f"{(accepted >= k).sum():g} against {value:g} drafts accepted up to position {k}"
-            for k in range(1, cell.summary.draft_length + 1)
-            if (value := difference.get(f"accepted_tokens[{k}]")) is not None and (accepted >= k).sum() != value
-        ]
-        if wrong:
+            yield from _other_tokens(cell, window)
+        elif wrong := _contradictions(cell, window, here):
             text = (
-                f"In launch {window['launch']} the step records contradict the engine's counters: {', '.join(wrong)}. "
+                f"In launch {window['launch']} the records contradict the engine's counters: {', '.join(wrong)}. "
                 "Nothing else was in flight, and both counted the same tokens."
             )
             yield cell.lamp("identities", "fault", text)
+
+
+def _contradictions(cell: CheckedCell, window: dict[str, Any], here: Mask) -> list[str]:
+    ours, told = _counts(cell.columns), _difference(window)
+    wrong = [
+        f"{ours[name][here].sum():g} against {told[name]:g} {name.replace('_', ' ')}"
+        for name in _NAMES
+        if name in told and ours[name][here].sum() != told[name]
+    ]
+    accepted = cell.columns.accepted[np.repeat(here, cell.columns.step_count)]
+    return wrong + [
+        f"{(accepted >= k).sum():g} against {value:g} drafts accepted up to position {k}"
+        for k in range(1, cell.summary.draft_length + 1)
+        if (value := told.get(f"accepted_tokens[{k}]")) is not None and (accepted >= k).sum() != value
+    ]
+
+
+def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
+    """Yield that the engine counted other tokens than its turns have, where nothing explains it."""
+    columns, generated = cell.columns, _difference(window).get("output_tokens")
+    here = _turns_of(cell, window)
+    if generated is None or not here.any() or not _explained(columns)[here].all():
+        return
+    ours = float(columns.tokens[here].sum())
+    if ours != generated:
+        text = (
+            f"In launch {window['launch']} the engine counted {generated:,.0f} generated tokens and its turns have "
+            f"{ours:,.0f}: something else was in flight, so its counters cannot be held against the records."
+        )
+        yield cell.lamp("identities", "note", text)
 
 
 def _windows(cell: CheckedCell) -> list[dict[str, Any]]:
@@ -120,14 +152,23 @@ def _difference(window: dict[str, Any]) -> dict[str, float]:
     return {name: value - before.get(name, 0.0) for name, value in window["after"].items()}
 
 
-def _whole(cell: CheckedCell, window: dict[str, Any]) -> Mask | None:
-    """Return the turns of a window if the engine's generated tokens in it are theirs and no more; else null.
-
-    A turn that failed midway leaves tokens in the counters that no turn has; nothing can be compared then.
-    """
-    columns = cell.columns
-    here: Mask = (columns.launch == window["launch"]) & (columns.session == window["session"]) & columns.has_steps
-    generated = _difference(window).get("output_tokens")
-    if generated is None or not here.any() or float(columns.tokens[here].sum()) != generated:
-        return None
+def _turns_of(cell: CheckedCell, window: dict[str, Any]) -> Mask:
+    here: Mask = (cell.columns.launch == window["launch"]) & (cell.columns.session == window["session"])
     return here
+
+
+def _explained(columns: CellColumns) -> Mask:
+    """Return the turns whose tokens are all that their requests left in the counters.
+
+    One that failed midway leaves tokens that no turn has. An engine goes on beyond a stop string, which is looked for
+    outside it.
+    """
+    return columns.ok & ~columns.stopped & (columns.tokens >= 0)
+
+
+def _whole(cell: CheckedCell, window: dict[str, Any]) -> Mask | None:
+    """Return the turns of a window if their steps are known and the engine generated their tokens and no more."""
+    here, columns = _turns_of(cell, window), cell.columns
+    if not here.any() or not (_explained(columns) & columns.has_steps)[here].all():
+        return None
+    return here if float(columns.tokens[here].sum()) == _difference(window).get("output_tokens") else None

@@ -9,6 +9,7 @@ import pytest
 
 from draftmark.results.columns import UNCATEGORISED, CellColumns
 from draftmark.results.errors import ResultsError
+from draftmark.results.records import ReportedCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,81 @@ def test_steps_and_chunks_keep_to_their_turn(make_turn: Build, make_steps: Steps
     assert columns.first_chunk_tokens.tolist() == [1, -1, -1]
     assert np.isnan(columns.step_s[:2]).all()
     assert columns.step_s[2] == 0.5
+
+
+def test_what_a_step_was_shared_with_is_kept_and_is_nothing_where_it_is_not_told(
+    make_turn: Build, make_steps: Steps
+) -> None:
+    columns = CellColumns.from_turns(
+        [
+            make_turn("a", steps=make_steps((3, 2), (3, 0), batch=[2, 1], prefill_tokens=[0, 70_000])),
+            make_turn("b", steps=make_steps((3, 2), batch=[1])),
+            make_turn("c", steps=make_steps((3, 2))),
+        ]
+    )
+    assert columns.batch.tolist() == [2, 1, 1, 1]
+    assert columns.beside_prefill.tolist() == [False, True, False, False]
+    assert columns.shared_steps.tolist() == [True, False, False]
+
+
+def test_where_counts_come_from_is_kept(make_turn: Build, make_steps: Steps) -> None:
+    told = ReportedCounts(drafting_steps=5, drafted=15, accepted=3, padding_steps=1, padding_tokens=4)
+    columns = CellColumns.from_turns(
+        [
+            make_turn("a", steps=make_steps((3, 2)), steps_inferred=True, reported=told, finish_reason="stop"),
+            make_turn("b", finish_reason="length"),
+            make_turn("c", status="failed", steps=make_steps((3, 2)), steps_inferred=True, finish_reason="stop"),
+        ]
+    )
+    assert columns.inferred_steps.tolist() == [True, False, False]
+    assert columns.stopped.tolist() == [True, False, False]
+    assert columns.reported_drafting.tolist() == [5, -1, -1]
+    assert columns.reported_drafted.tolist() == [15, -1, -1]
+    assert columns.reported_accepted.tolist() == [3, -1, -1]
+    assert columns.padding_steps.tolist() == [1, 0, 0]
+    assert columns.padding_tokens.tolist() == [4, 0, 0]
+
+
+class TestBlocks:
+    @pytest.fixture
+    def cell(self, make_turn: Build, make_steps: Steps) -> CellColumns:
+        """Turns with 0 to 4 steps and 0 to 2 chunks, one of them failed."""
+        return CellColumns.from_turns(
+            make_turn(
+                f"q{i}",
+                status="failed" if i == 3 else "ok",
+                steps=make_steps(*[(3, i % 4)] * (i % 5), step_s=[0.1 * i] * (i % 5)),
+                chunk_s=[float(j) for j in range(i % 3)],
+                output_tokens=i,
+            )
+            for i in range(12)
+        )
+
+    @pytest.mark.parametrize("size", [1, 3, 7, 1000])
+    def test_together_they_are_the_cell(self, cell: CellColumns, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+        monkeypatch.setattr("draftmark.results.columns._BLOCK", size)
+        blocks = list(cell.blocks())
+        for name in ("tokens", "ok", "question", "accepted", "step_s", "chunk_s", "step_count", "chunk_count"):
+            joined = np.concatenate([getattr(block, name) for block in blocks])
+            assert joined.tolist() == getattr(cell, name).tolist()
+        assert all(block.step_offsets[0] == block.chunk_offsets[0] == 0 for block in blocks)
+        assert (
+            np.concatenate([block.per_turn(block.delivered) for block in blocks]).tolist()
+            == cell.per_turn(cell.delivered).tolist()
+        )
+
+    def test_each_holds_turns_until_it_is_full(self, cell: CellColumns, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("draftmark.results.columns._BLOCK", 7)
+        sizes = [len(block.drafted) + len(block.chunk_s) for block in cell.blocks()]
+        assert len(sizes) > 3
+        assert max(sizes) < 7 + 6  # a turn lies in the block in which it begins
+
+    def test_views_are_handed_out(self, cell: CellColumns, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("draftmark.results.columns._BLOCK", 7)
+        assert all(np.shares_memory(block.step_s, cell.step_s) for block in cell.blocks() if len(block.step_s))
+
+    def test_an_empty_cell_is_one_block(self) -> None:
+        assert [len(block) for block in CellColumns.from_turns([]).blocks()] == [0]
 
 
 def test_failed_turns_keep_their_place_but_neither_steps_nor_chunks(make_turn: Build, make_steps: Steps) -> None:
@@ -122,6 +198,15 @@ def test_equal_outputs_have_equal_keys_and_text_is_told_from_ids(make_turn: Buil
         ({"steps": {"drafted": [3], "accepted": [1], "delivered": [2], "step_s": []}}, "step_s has 0 entries where 1"),
         ({"chunk_s": [1.0, 2.0], "chunk_tokens": [1]}, "chunk_tokens has 1 entries where 2 belong"),
         ({"steps": {"drafted": [40000], "accepted": [0], "delivered": [1]}}, "drafted has a step of 40000"),
+        (
+            {"steps": {"drafted": [3], "accepted": [1], "delivered": [2], "batch": [1, 1]}},
+            "batch has 2 entries where 1",
+        ),
+        ({"steps": {"drafted": [3], "accepted": [1], "delivered": [2], "batch": [32768]}}, "batch has a step of 32768"),
+        (
+            {"steps": {"drafted": [3], "accepted": [1], "delivered": [2], "prefill_tokens": []}},
+            "prefill_tokens has 0 entries where 1",
+        ),
     ],
 )
 def test_damaged_records_are_refused_by_name(make_turn: Build, changes: dict[str, object], message: str) -> None:

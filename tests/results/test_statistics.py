@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from draftmark.results.statistics import (
     Interval,
@@ -224,6 +226,21 @@ class TestPercentile:
             assert weighted is not None
             assert repeated is not None
             assert weighted.value == repeated.value
+
+    @given(
+        st.lists(
+            st.tuples(st.floats(-1e6, 1e6) | st.sampled_from([0.1, np.nextafter(0.1, 1), 5e-324]), st.integers(1, 9)),
+            min_size=1,
+            max_size=40,
+        ),
+        st.floats(0.001, 1.0),
+    )
+    def test_so_they_do_for_any_values(self, pairs: list[tuple[float, int]], share: float) -> None:
+        values, weights = np.array([value for value, _ in pairs]), np.array([weight for _, weight in pairs])
+        weighted, repeated = percentile(values, share, weights), percentile(np.repeat(values, weights), share)
+        assert weighted is not None
+        assert repeated is not None
+        assert weighted.value == repeated.value
 
     def test_of_nothing_there_is_none(self) -> None:
         assert percentile(np.array([]), 0.5) is None

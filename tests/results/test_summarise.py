@@ -78,6 +78,13 @@ def test_a_partial_cell_says_how_far_it_got(written: Written, make_cell: MakeCel
     assert (cell.status, cell.status_text) == ("partial", "partial 3/5")
 
 
+def test_a_cell_whose_engine_was_lost_says_how(written: Written, make_cell: MakeCell, make_turn: MakeTurn) -> None:
+    lost = make_cell(lost="the engine was killed (SIGKILL)")
+    turns = [make_turn("p1"), make_turn("p2", status="failed")]
+    cell = cell_of(summarise(written([lost], turns)), "none")
+    assert cell.status_text == "partial 2/5, 1 failed; the engine was killed (SIGKILL)"
+
+
 def test_a_cell_that_never_started_appears(written: Written, make_cell: MakeCell, make_turn: MakeTurn) -> None:
     summary = summarise(written([make_cell("a"), make_cell("b", NGRAM)], [make_turn("p1", "a")]))
     assert cell_of(summary, "b").status_text == "partial 0/5"

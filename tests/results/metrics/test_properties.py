@@ -198,3 +198,19 @@ def test_one_wrong_count_breaks_an_identity(pair: tuple[TurnRecord, TurnRecord])
     right, wrong = (broken_identities(CellColumns.from_turns([turn]), drafter="ngram", draft_length=D) for turn in pair)
     assert right == []
     assert wrong != []
+
+
+@settings(max_examples=25, deadline=None)
+@given(cells, st.integers(1, 3))
+def test_no_metric_depends_on_the_blocks_that_it_is_computed_in(records: list[TurnRecord], concurrency: int) -> None:
+    def all_of_them() -> dict[str, MetricValue]:
+        cell = CellColumns.from_turns(records)
+        return measure(cell, drafter="ngram", draft_length=D, baseline=cell, concurrency=concurrency)
+
+    whole = all_of_them()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("draftmark.results.columns._BLOCK", 5)
+        in_blocks = all_of_them()
+    for name, metric in whole.items():
+        assert in_blocks[name].value == (None if metric.value is None else pytest.approx(metric.value)), name
+        assert (in_blocks[name].n, in_blocks[name].reason) == (metric.n, metric.reason), name

@@ -84,6 +84,11 @@ def test_a_failed_turn_makes_the_counters_useless(make_turn: Callable[..., TurnR
     assert window_counts(CellColumns.from_turns(turns), FACTS) is None
 
 
+def test_steps_beyond_a_stop_string_are_no_turns(make_turn: Callable[..., TurnRecord]) -> None:
+    turns = [make_turn(output_tokens=30, steps=None, finish_reason="stop")]
+    assert window_counts(CellColumns.from_turns(turns), FACTS) is None
+
+
 def test_step_records_win_over_counters(make_turn: Callable[..., TurnRecord]) -> None:
     steps = {"drafted": [3] * 9 + [0] * 2, "accepted": [2] * 9 + [0] * 2, "delivered": [3] * 9 + [1] * 2}
     cell = CellColumns.from_turns([make_turn(output_tokens=30, steps=steps)])

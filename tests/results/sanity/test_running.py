@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,7 @@ from draftmark.results.summary import Lamp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draftmark.results.records import RunManifest, TurnRecord
+    from draftmark.results.records import CellRecord, RunManifest, TurnRecord
     from draftmark.results.sanity import CheckedCell
 
     MakeChecked = Callable[..., CheckedCell]
@@ -45,6 +46,24 @@ def test_failed_turns_are_counted_apart(make_checked: MakeChecked, make_turn: Ma
 def test_missing_turns_are_named(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     (lamp,) = check_failures(make_checked([make_turn(f"p{n}") for n in range(3)], turns_expected=5))
     assert (lamp.level, lamp.text) == ("warning", "Not finished (3 of 5 turns): resume the run to get the rest.")
+
+
+def test_a_lost_engine_is_named_in_its_last_words(
+    make_checked: MakeChecked, make_turn: MakeTurn, make_cell: Callable[..., CellRecord]
+) -> None:
+    lost = make_cell(lost="the engine was killed (SIGKILL)")
+    some = make_checked([make_turn(f"p{n}") for n in range(3)], turns_expected=5)
+    none = make_checked([], turns_expected=5, turns_ok=0)
+    assert [
+        (lamp.level, lamp.text) for cell in (some, none) for lamp in check_failures(replace(cell, record=lost))
+    ] == [
+        ("warning", "Not finished (3 of 5 turns), since the engine was killed (SIGKILL)"),
+        ("fault", "Not finished (0 of 5 turns), since the engine was killed (SIGKILL)"),
+    ]
+
+
+def test_a_cell_finished_after_all_lost_nothing(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    assert [lamp.level for lamp in check_failures(make_checked([make_turn()], turns_expected=1))] == ["ok"]
 
 
 def test_an_arm_left_out_is_noted_with_its_reason(make_checked: MakeChecked) -> None:
