@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -25,12 +26,14 @@ PARTS = (
 """Parts of `VllmConfig` that are recorded; the drafter's own (`speculative_config`) is what arms differ in anyway."""
 
 _NOISE = re.compile(
-    r"(hash|uuid|instance_id|port|_ip$|address|path|_dir$|_class$|time|counter|worker_extension|spec_decode_metrics"
-    r"|hf_config|hf_text_config|encoder_config|generation_config|override|architectures_info|static_forward_context"
-    r"|model_class|pickled|served_model_name|tokenizer$|model_weights|^_|enabled_custom_ops|disabled_custom_ops"
-    r"|traced_files|inductor_compile_config|inductor_passes|local_cache|num_gpu_blocks$|num_cpu_blocks)"
+    r"(hash|uuid|instance_id|port|_ip$|_addr$|address|endpoint|domains|path|_dir$|_class$|_cls$|plugin|time|counter"
+    r"|^model$|_token$|extra_config|placement_group|spec_decode_metrics|hf_config|hf_text_config|encoder_config"
+    r"|generation_config|override|architectures_info|static_forward_context|model_class|pickled|served_model_name"
+    r"|tokenizer$|model_weights|^_|enabled_custom_ops|disabled_custom_ops|traced_files|inductor_compile_config"
+    r"|inductor_passes|local_cache|num_gpu_blocks$|num_cpu_blocks)"
 )
-"""Settings that name a place, a moment or an object of one process, say nothing of speed, or are told elsewhere."""
+"""Settings that name a place, a moment or an object of one process, that may hold a password or a token for somebody
+else's service, that say nothing of speed, or are told elsewhere."""
 _LONGEST = 64
 
 
@@ -65,7 +68,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.name
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
     if isinstance(value, list | tuple | set | frozenset):
         items = [_plain(item) for item in value]
         if len(items) > _LONGEST or any(item is _UNKNOWN for item in items):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftmark.results.statistics import (
@@ -227,6 +227,7 @@ class TestPercentile:
             assert repeated is not None
             assert weighted.value == repeated.value
 
+    @settings(deadline=None)
     @given(
         st.lists(
             st.tuples(st.floats(-1e6, 1e6) | st.sampled_from([0.1, np.nextafter(0.1, 1), 5e-324]), st.integers(1, 9)),

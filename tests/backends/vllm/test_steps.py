@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
@@ -190,6 +190,7 @@ def plain(told: Told) -> int:
     return counts(told)[0].count(0)
 
 
+@settings(deadline=None)
 @given(answers(), st.lists(steps, max_size=3), st.integers(0, 2))
 def test_the_worker_gives_back_every_answer(
     answer: tuple[list[tuple[int, int]], int], ahead: Sequence[tuple[int, int]], parts: int
@@ -204,6 +205,7 @@ def test_the_worker_gives_back_every_answer(
     assert broken(told, tokens) == []
 
 
+@settings(deadline=None)
 @given(answers())
 def test_statistics_give_the_drafting_steps_and_never_too_many_others(
     answer: tuple[list[tuple[int, int]], int],

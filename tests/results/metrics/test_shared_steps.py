@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftmark.results import columns
@@ -173,6 +173,7 @@ def as_turns(steps: list[Step]) -> list[TurnRecord]:
     return [turn_of(*[step for step in steps if step[0] > slot], name=f"q{slot}") for slot in range(5)]
 
 
+@settings(deadline=None)
 @given(runs())
 def test_the_turns_together_give_every_engine_step_once(steps: list[Step]) -> None:
     found = shared_steps(CellColumns.from_turns(as_turns(steps)), drafts=True)
@@ -182,6 +183,7 @@ def test_the_turns_together_give_every_engine_step_once(steps: list[Step]) -> No
     assert not found.overlaps
 
 
+@settings(deadline=None)
 @given(runs())
 def test_a_cell_against_itself_is_equal_at_every_batch_size(steps: list[Step]) -> None:
     found = shared_steps(CellColumns.from_turns(as_turns(steps)), drafts=True)
@@ -191,6 +193,7 @@ def test_a_cell_against_itself_is_equal_at_every_batch_size(steps: list[Step]) -
     assert same.share == pytest.approx(1)
 
 
+@settings(deadline=None)
 @given(runs())
 def test_sums_do_not_depend_on_the_blocks_they_are_taken_in(steps: list[Step]) -> None:
     cell = CellColumns.from_turns(as_turns(steps))
