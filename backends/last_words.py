@@ -7,6 +7,8 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
+from draftmark.backends.redaction import redacted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,11 +51,11 @@ def _readable(line: bytes) -> list[str]:
 def last_words(lines: Sequence[str]) -> str | None:
     """Return the line that says best why a process ended: its last error that is no mere wrapper, else its last line.
 
-    At most 500 characters; null for a process that printed nothing.
+    At most 500 characters, keys redacted; null for a process that printed nothing.
     """
     for wanted in (lambda line: _PROBLEM.search(line) and not _WRAPPER.search(line), _PROBLEM.search, bool):
         found = [line for line in lines if wanted(line)]
         if found:
-            line = found[-1].strip()
+            line = redacted(found[-1].strip())
             return line if len(line) <= 500 else line[:497] + "..."
     return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError, EngineLost, TieEvidence, TurnFailed
 from draftmark.backends.engine_process import EngineProcess, RemoteError, last_words
+from draftmark.backends.redaction import redacted
 from draftmark.backends.vllm.installed import installed_vllm
 from draftmark.backends.vllm.translation import effective_problem, place_of, speculative_config
 from draftmark.results.records import Observation
@@ -57,7 +58,7 @@ class VllmBackend:
             said = last_words(self._process.output)
             self.stop()
             more = f"; its last words: {said}" if said and said not in str(fault) else ""
-            raise BackendError(f"{name} does not start: {fault}{more}") from fault
+            raise BackendError(f"{name} does not start: {redacted(str(fault))}{more}") from fault
         problem = effective_problem(arm, self._facts["method"], self._facts["draft_length"])
         if problem is not None:
             self.stop()
@@ -105,7 +106,7 @@ class VllmBackend:
                 at_once=request.at_once,
             )
         except RemoteError as fault:
-            raise TurnFailed(str(fault), kind=fault.kind) from fault
+            raise TurnFailed(redacted(str(fault)), kind=fault.kind) from fault
         return Observation.model_validate(answer)
 
     def counters(self) -> dict[str, float] | None:

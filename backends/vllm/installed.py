@@ -29,6 +29,7 @@ SET_BY_DRAFTMARK = {
     "per_request_spec_decode_metrics": "the backend's `probe`",
     "disable_log_stats": "Draftmark, which reads them",
     "skip_tokenizer_init": "Draftmark, which sends token ids",
+    "hf_token": "the environment variable HF_TOKEN, since plans are written into records",
 }
 """Engine arguments that a plan cannot give, and where they come from."""
 
