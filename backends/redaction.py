@@ -1,4 +1,4 @@
-"""Keys and tokens kept out of what is recorded and shown: the values of environment variables that are named like one."""
+"""Keeps keys and tokens out of what is recorded and shown: values of environment variables that are named like one."""
 
 from __future__ import annotations
 

@@ -190,7 +190,10 @@ def t_verify(evidence: Evidence) -> Outcome:
     about="Time per step that the drafter works, whether or not anything waits for it.",
 )
 def t_draft_busy(evidence: Evidence) -> Outcome:
-    """Sum of drafting times / n, over all steps; 0 by definition without a drafter."""
+    """Sum of drafting times / n, over all steps; 0 by definition without a drafter.
+
+    Above one request in flight: per engine step without prefill.
+    """
     if not evidence.drafts:
         return _nothing_drafted(evidence)
     return _per_step(evidence, evidence.step_times, "busy")
@@ -204,7 +207,10 @@ def t_draft_busy(evidence: Evidence) -> Outcome:
     about="Time per step that drafting adds.",
 )
 def t_draft_exposed(evidence: Evidence) -> Outcome:
-    """Time of (draft or verify) - time of verify, per step: min(draft, step - verify); 0 without a drafter."""
+    """Time of (draft or verify) - time of verify, per step: min(draft, step - verify); 0 without a drafter.
+
+    Above one request in flight: per engine step without prefill.
+    """
     if not evidence.drafts:
         return _nothing_drafted(evidence)
     return _per_step(evidence, evidence.step_times, "exposed", *_overlapping(evidence))
@@ -229,7 +235,10 @@ def _nothing_drafted(evidence: Evidence) -> Outcome:
     about="Time per step that is neither drafting nor the target: bookkeeping, scheduling, sending.",
 )
 def t_other(evidence: Evidence) -> Outcome:
-    """Step - (draft or verify): t_verify + t_draft_exposed + t_other is the whole step."""
+    """Step - (draft or verify): t_verify + t_draft_exposed + t_other is the whole step.
+
+    Above one request in flight: per engine step without prefill.
+    """
     return _per_step(evidence, evidence.step_times, "other")
 
 
@@ -331,7 +340,10 @@ def t_prefill(evidence: Evidence) -> Outcome:
 
 @declare("t_draft_prefill", unit="s", better="lower", needs=("step times",), about="Time of the drafter's own prefill.")
 def t_draft_prefill(evidence: Evidence) -> Outcome:
-    """Mean over turns of the drafter's prefill time; no part of any step. 0 by definition without a drafter."""
+    """Mean over turns of the drafter's prefill time; no part of any step. 0 by definition without a drafter.
+
+    An engine that drafts at once after the prompt (vLLM) has its first draft in it.
+    """
     if not evidence.drafts and evidence.turns_ok:
         return Outcome(0.0, n=evidence.turns_ok, source="definition")
     reason = "the engine did not time a prefill of the drafter, or the drafter has none"
