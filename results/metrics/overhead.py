@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
-from draftmark.results.metrics.shared_steps import at_equal_batch
+from draftmark.results.metrics.engine_steps import baseline_at_equal_batch, mean_per_engine_step, ratio_at_equal_batch
 from draftmark.results.metrics.stamps import decoding
 from draftmark.results.metrics.step_times import step_times
 from draftmark.results.metrics.timing import SHARES, percentile_of, share_of
@@ -36,7 +36,7 @@ def _untimed(evidence: Evidence, times: StepTimes) -> str | None:
 
 def _per_step(evidence: Evidence, times: StepTimes, part: str, *notes: str) -> Outcome:
     if evidence.shares_steps:
-        return _per_engine_step(evidence, part, *notes)
+        return mean_per_engine_step(evidence, part, *notes)
     seconds: Floats = getattr(times, part)
     if reason := _untimed(evidence, times):
         return missing(reason)
@@ -45,25 +45,7 @@ def _per_step(evidence: Evidence, times: StepTimes, part: str, *notes: str) -> O
     )
 
 
-def _per_engine_step(evidence: Evidence, part: str, *notes: str) -> Outcome:
-    """Return the mean of a part over engine steps without prefill, which several requests share."""
-    if reason := evidence.no_steps():
-        return missing(reason)
-    steps = evidence.shared_steps
-    value = steps.mean(part)
-    if value is None:
-        return missing(_UNTIMED_BATCH)
-    return Outcome(value, _whole_steps(steps.count), "timed", notes=(_PER_ENGINE_STEP, *notes))
-
-
-def _whole_steps(count: float) -> int:
-    """Return how many engine steps these are; shares of steps of which other turns hold the rest are one at least."""
-    return max(1, round(count))
-
-
-_PER_ENGINE_STEP = "per engine step without prefill; requests share steps, so there is no interval"
 _AS_TURNS_SEE_THEM = "as requests see them: a step counts for each that shared it, also beside others' prefill"
-_UNTIMED_BATCH = "the engine did not time its steps without prefill, or not all their parts"
 _NO_SPAN = "no turn has known steps and a decode time that covers just them"
 _BASE_UNTIMED = "the baseline's engine did not time its steps"
 _OVERLAPS = "drafting overlaps verification: the most it can be"
@@ -159,7 +141,7 @@ def t_target(evidence: Evidence) -> Outcome:
     if evidence.is_baseline:
         return _per_step(evidence, times, "whole")
     if evidence.shares_steps:
-        return _at_equal_batch(evidence, "whole", "whole", of="theirs")
+        return baseline_at_equal_batch(evidence, "whole")
     if isinstance(against, str):
         return missing(against)
     if base is None or not base.known[against.pairs.first].any():
@@ -245,7 +227,7 @@ def t_other(evidence: Evidence) -> Outcome:
 def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str) -> Outcome:
     """Return a part of this arm's step over one of the baseline's, on the turns that both answered."""
     if evidence.shares_steps:
-        return _at_equal_batch(evidence, part, base_part, *notes, of="ratio")
+        return ratio_at_equal_batch(evidence, part, base_part, *notes)
     times, against = evidence.step_times, evidence.baseline_round
     if reason := _untimed(evidence, times):
         return missing(reason)
@@ -262,27 +244,6 @@ def _against_baseline(evidence: Evidence, part: str, base_part: str, *notes: str
     if steps == 0:
         return missing(_BASE_UNTIMED)
     return evidence.compared(columns, ratio_of_ratios, n=steps, notes=notes)
-
-
-def _at_equal_batch(
-    evidence: Evidence, part: str, base_part: str, *notes: str, of: Literal["theirs", "ratio"]
-) -> Outcome:
-    """Return the baseline's time per engine step at this arm's batch sizes, or this arm's over it."""
-    if reason := evidence.no_steps():
-        return missing(reason)
-    theirs = evidence.baseline_shared_steps
-    if theirs is None:
-        return missing("the run has no baseline (`none`) arm with these prompts")
-    if evidence.shared_steps.count == 0 or theirs.count == 0:
-        return missing("the steps without prefill of this arm or of the baseline were not timed")
-    found = at_equal_batch(evidence.shared_steps, theirs, part, base_part)
-    if found is None:
-        return missing("no batch size occurred in both arms, so their steps cannot be compared")
-    if of == "ratio" and found.theirs == 0:
-        return missing("the time to compare with is 0 on these steps")
-    value = found.theirs if of == "theirs" else found.ours / found.theirs
-    matched = f"at equal batch size, {found.share:.0%} of the steps"
-    return Outcome(value, _whole_steps(found.steps), "timed", notes=(_PER_ENGINE_STEP, matched, *notes))
 
 
 @declare(

@@ -9,14 +9,12 @@ from draftmark.backends.redaction import redacted
 
 
 def test_values_of_secret_variables_are_blotted_out_longest_first() -> None:
-    environment = {
-        "HF_TOKEN": "hf_abcdefgh",
-        "API_KEY": "hf_abcdefgh12",
-        "MY_PASSWORD": "correct horse",
-        "HOME": "/home/me",
-    }
-    text = "GET /x?t=hf_abcdefgh12 with hf_abcdefgh and correct horse in /home/me"
-    assert redacted(text, environment) == "GET /x?t=[redacted] with [redacted] and [redacted] in /home/me"
+    secrets = {"HF_TOKEN": "hf_abcdefgh", "API_KEY": "hf_abcdefgh12", "MY_PASSWORD": "correct horse"}
+    text = "GET /x?t=hf_abcdefgh12 with hf_abcdefgh and correct horse in /srv/models"
+    assert (
+        redacted(text, secrets | {"HOME": "/srv/models"})
+        == "GET /x?t=[redacted] with [redacted] and [redacted] in /srv/models"
+    )
 
 
 @pytest.mark.parametrize("environment", [{"TOKEN": "true"}, {"TOKENIZERS_PARALLELISM": "false false"}, {"KEY": ""}])

@@ -30,7 +30,7 @@ class Compilation:
     sizes: tuple[int, ...] = (1, 2, 4)
     splitting: frozenset[str] = frozenset({"b", "a"})
     pass_config: Passes = field(default_factory=Passes)
-    cache_dir: str = "/home/somebody/cache"
+    cache_dir: str = "/models/somebody/cache"
     compilation_time: float = 3.5
     graphs: Any = field(default_factory=object)
     many: list[int] = field(default_factory=lambda: list(range(500)))
@@ -45,7 +45,7 @@ class Scheduler:
 
 @dataclass
 class Model:
-    model: str = "/home/somebody/weights"
+    model: str = "/models/somebody/weights"
     hf_token: str | bool | None = "hf_CANARY"  # noqa: S105 - what must not get out
     dtype: Any = "torch.bfloat16"
     quantization: str | None = None
