@@ -20,7 +20,7 @@ from draftmark.backends.vllm.arrivals import Arrivals
 from draftmark.backends.vllm.gathering import Gathering
 from draftmark.backends.vllm.resolved import flat
 from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
-from draftmark.results.records import Observation, Sampling
+from draftmark.results.records import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -95,7 +95,7 @@ class Child:
     async def generate(
         self, prompt_ids: list[int], sampling: dict[str, Any], seed: int, at_once: int
     ) -> dict[str, Any]:
-        """Answer one turn; return an observation as plain data.
+        """Answer one turn; return what an `Observation` holds, which the parent makes of it and checks.
 
         Of the turns asked for no more than `at_once` are in the engine; the next begins as soon as one has ended.
         """
@@ -118,26 +118,27 @@ class Child:
         chunk_s, chunk_tokens = self._arrivals.take(name, len(ids))
         statistics = None if output.spec_decode_metrics is None else output.spec_decode_metrics.to_dict()
         told = await self._steps(name, len(ids), statistics)
-        seen = Observation(
-            finish_reason=self._finish(output, len(ids), sampling),
-            prompt_tokens=len(last.prompt_token_ids or prompt_ids),
-            output_tokens=len(ids),
-            output_ids=ids,
-            token_source="ids",  # noqa: S106 - a source of counts, no secret
-            sent_s=sent_s,
-            first_token_s=chunk_s[0] if chunk_s else None,
-            last_token_s=chunk_s[-1] if chunk_s else None,
-            done_s=done_s,
-            chunk_s=chunk_s,
-            chunk_tokens=list(chunk_tokens),
-            prefill_s=told.prefill_s,
-            draft_prefill_s=told.draft_prefill_s,
-            steps=told.steps,
-            steps_inferred=told.inferred,
-            reported=reported(statistics, told),
-            details=_details(last, told),
-        )
-        return seen.model_dump(mode="json", exclude_defaults=True)
+        counts = reported(statistics, told)
+        seen = {
+            "finish_reason": self._finish(output, len(ids), sampling),
+            "prompt_tokens": len(last.prompt_token_ids or prompt_ids),
+            "output_tokens": len(ids),
+            "output_ids": ids,
+            "token_source": "ids",
+            "sent_s": sent_s,
+            "first_token_s": chunk_s[0] if chunk_s else None,
+            "last_token_s": chunk_s[-1] if chunk_s else None,
+            "done_s": done_s,
+            "chunk_s": chunk_s,
+            "chunk_tokens": chunk_tokens,
+            "prefill_s": told.prefill_s,
+            "draft_prefill_s": told.draft_prefill_s,
+            "steps": None if told.steps is None else told.steps.model_dump(exclude_none=True),
+            "steps_inferred": told.inferred,
+            "reported": None if counts is None else counts.model_dump(),
+            "details": _details(last, told),
+        }
+        return {name: value for name, value in seen.items() if value is not None}
 
     async def _ids(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> tuple[list[int], Any]:
         """Return a turn's tokens, and vLLM's last output for it."""

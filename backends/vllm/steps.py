@@ -59,7 +59,7 @@ def from_worker(rows: Mapping[str, Any], tokens: int, *, drafts: bool) -> Told:
     # Padding that happened to be right was accepted without having been drafted.
     drafted = [max(rows["drafted"][index], a) for index, a in zip(kept, accepted, strict=True)]
     counted_by_vllm = [rows["drafted"][first] + rows["placeholders"][first], *verified]
-    steps = StepColumns(
+    steps = StepColumns.model_construct(  # checked once, by the process that records it
         drafted=drafted,
         accepted=accepted,
         delivered=delivered,

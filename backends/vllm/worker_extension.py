@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -68,6 +69,13 @@ class CudaTimer:
         return float(first.elapsed_time(second)) / 1000
 
 
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, int]:
+    return _NOTHING
+
+
 @dataclass(slots=True)
 class EngineStep:
     """One run of the target, shared by the requests that were scheduled together."""
@@ -78,12 +86,12 @@ class EngineStep:
     batch: int
     prefill_tokens: int = 0
     """Tokens that were read, of prompts and of answers that had lost their cache, without those of drafts."""
-    drafts: dict[str, int] = field(default_factory=dict)
+    drafts: Mapping[str, int] = field(default_factory=_nothing)
     """Request to the drafted tokens that the target ran over."""
-    placeholders: dict[str, int] = field(default_factory=dict)
+    placeholders: Mapping[str, int] = field(default_factory=_nothing)
     """Request to the padding in place of drafts."""
     ended: Any = None
-    drafting: list[tuple[Any, Any]] = field(default_factory=list)
+    drafting: tuple[tuple[Any, Any], ...] = ()
     """Begin and end of each call of the proposer."""
     seconds: tuple[float, float, float] | None = None
     """Whole time, drafting and verification, once they have been asked for."""
@@ -178,7 +186,7 @@ class Probe:
                 return propose(*args, **kwargs)
             begun = self._timer.mark()
             result = propose(*args, **kwargs)
-            step.drafting.append((begun, self._timer.mark()))
+            step.drafting = (*step.drafting, (begun, self._timer.mark()))
             return result
 
         return proposing
@@ -193,7 +201,8 @@ class Probe:
         # An asynchronous scheduler plans with -1 for each draft; one that waits for the drafts has their ids.
         known = getattr(self._runner, "use_async_scheduling", True) is False
         if self._proposed and _only_decodes(ran, scheduled, speculated):
-            step.drafts = {request: len(tokens) for request, tokens in speculated.items()}
+            if speculated:
+                step.drafts = {request: len(tokens) for request, tokens in speculated.items()}
             if not known or all(tokens[-1] >= 0 for tokens in speculated.values() if tokens):
                 return
         fresh, resumed = _without_output(ran), _resumed(ran)
@@ -201,10 +210,13 @@ class Probe:
             max(tokens - len(speculated.get(request, ())) - (request not in fresh), 0)
             for request, tokens in scheduled.items()
         )
+        drafts: dict[str, int] = {}
         for request, tokens in speculated.items():
             nothing_proposed = not self._proposed or request in fresh or request in resumed
-            drafts = 0 if nothing_proposed else sum(token >= 0 for token in tokens) if known else len(tokens)
-            step.drafts[request], step.placeholders[request] = drafts, len(tokens) - drafts
+            real = 0 if nothing_proposed else sum(token >= 0 for token in tokens) if known else len(tokens)
+            drafts[request] = real
+        step.drafts = drafts
+        step.placeholders = {request: len(tokens) - drafts[request] for request, tokens in speculated.items()}
 
     def _end(self, step: EngineStep, result: Any) -> None:
         entered = time.perf_counter()
@@ -237,9 +249,12 @@ class Probe:
         requests = getattr(output, "req_ids", None) or ()
         counts = [0] * len(requests) if sampled is None else [len(tokens) for tokens in sampled]
         drafts, placeholders = step.drafts, step.placeholders
+        plain = (step, 0, 0, 1)  # what most steps are for most requests
         with self._lock:
             for request, generated in zip(requests, counts, strict=False):
-                row = (step, drafts.get(request, 0), placeholders.get(request, 0), generated)
+                row = plain
+                if drafts or placeholders or generated != 1:
+                    row = (step, drafts.get(request, 0), placeholders.get(request, 0), generated)
                 rows = self._rows.get(request)
                 if rows is None:
                     self._open(request, row)
