@@ -74,7 +74,13 @@ def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] 
             scope=group.label,
             outcome="pays",
             headline=f"{best.arm} is {_times(best)} the speed of no speculation {interval(_speedup(best))}",
-            details=(*what_a_step_is(best), *_others(best, paying, sound), *_losers(best, sound), *asides),
+            details=(
+                *_whole_answers(best),
+                *what_a_step_is(best),
+                *_others(best, paying, sound),
+                *_losers(best, sound),
+                *asides,
+            ),
             sureness=sureness(best, group, lamps, rivals=len(sound)),
         )
     if not sound:
@@ -89,6 +95,15 @@ def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] 
         details=(*what_a_step_is(spoken), *_losers(spoken, sound), *asides),
         sureness=sureness(spoken, group, lamps),
     )
+
+
+def _whole_answers(best: CellSummary) -> tuple[str, ...]:
+    """Say what is left of the gain once prefill is counted: the speed above is that of decoding."""
+    found = value_of(best, "e2e_speedup")
+    if found.value is None:
+        return ()
+    times = f"{found.value:.2f}x as fast {interval(found)}"
+    return (f"that is decoding; whole answers of equal length, prefill included, come {times}",)
 
 
 def _losers(best: CellSummary, sound: list[CellSummary]) -> tuple[str, ...]:

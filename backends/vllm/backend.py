@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError, EngineLost, TieEvidence, TurnFailed
 from draftmark.backends.engine_process import EngineProcess, RemoteError, last_words
+from draftmark.backends.models import locate
 from draftmark.backends.redaction import redacted
 from draftmark.backends.vllm.installed import installed_vllm
 from draftmark.backends.vllm.translation import effective_problem, place_of, speculative_config
 from draftmark.results.records import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from draftmark.backends.base import TurnRequest
     from draftmark.backends.vllm import VllmSpec
@@ -47,7 +49,8 @@ class VllmBackend:
         if problem is not None:
             raise BackendError(problem)
         self.stop()
-        environment = {} if "/" in self._target and place_of(self._target) == self._target else {"HF_HUB_OFFLINE": "1"}
+        config = speculative_config(arm)
+        environment = {} if asks_the_hub(self._target, config) else {"HF_HUB_OFFLINE": "1"}
         name = f"the vLLM engine of {arm.label}"
         self._process = EngineProcess(self._command, name=name, environment=_quiet() | environment)
         try:
@@ -80,6 +83,8 @@ class VllmBackend:
         probe = self._facts["probe"] or {}
         vllm = installed_vllm()
         return {
+            "process": "one of its own",
+            "drafter_settings": ["method", "draft_length", "probe_hook", "probe_problem"],
             "method": self._facts["method"],
             "draft_length": self._facts["draft_length"],
             "vllm": None if vllm is None else vllm.version,
@@ -143,6 +148,16 @@ class VllmBackend:
         if self._process is None:
             raise EngineLost(f"no vLLM engine runs for {arm.label}")
         return self._process
+
+
+def asks_the_hub(target: str, config: Mapping[str, Any] | None) -> bool:
+    """Say whether the target or the drafter's checkpoint is a hub name; local models never ask the hub."""
+    if locate(target).folder is None:
+        return True
+    if config is None or config["method"] == "custom_class":
+        return False
+    model = config.get("model")
+    return isinstance(model, str) and not Path(model).is_dir()
 
 
 def _quiet() -> dict[str, str]:

@@ -13,6 +13,7 @@ import os
 import socket
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import TieEvidence, TurnFailed
@@ -211,23 +212,7 @@ class Child:
         stepwise = await self._logprobs(prefix[:-1], 2)
         if len(stepwise) < 2 or stepwise[0][0] != prefix[-1] or not whole:
             return None
-        many, one = whole[0][1], stepwise[1][1]
-        if not all(token in one for token in tokens):
-            return None
-        shared = [token for token in many if token in one]
-        ranked = sorted(one, key=lambda token: -one[token])
-        evidence = TieEvidence(
-            top_two=(ranked[0], ranked[1]),
-            margin=abs(one[tokens[0]] - one[tokens[1]]),
-            numeric_difference=max(abs(many[token] - one[token]) for token in shared),
-            passes=f"one token decoded, and a prefill of {len(prefix)} tokens",
-        )
-        return {
-            "top_two": list(evidence.top_two),
-            "margin": evidence.margin,
-            "numeric_difference": evidence.numeric_difference,
-            "passes": evidence.passes,
-        }
+        return asdict(closeness(whole[0][1], stepwise[1][1], tokens, len(prefix)))
 
     async def _logprobs(self, prompt: list[int], tokens: int) -> list[tuple[int, dict[int, float]]]:
         from vllm import SamplingParams
@@ -257,6 +242,27 @@ class Child:
             with suppress(Exception):
                 self._engine.shutdown()
             self._engine = None
+
+
+def closeness(many: dict[int, float], one: dict[int, float], tokens: list[int], prefix: int) -> TieEvidence:
+    """Judge how close two tokens are by the log-probabilities of the likeliest tokens in two passes.
+
+    Args:
+        many: Token to log-probability after a pass over the whole prefix.
+        one: The same after decoding one token.
+        tokens: The two tokens in question; one that is not among the likeliest counts as just below them, which is the
+            least margin it can have.
+        prefix: Tokens of the prefix.
+    """
+    ranked = sorted(one, key=lambda token: -one[token])
+    first, second = (one.get(token, one[ranked[-1]]) for token in tokens)
+    shared = [token for token in many if token in one]
+    return TieEvidence(
+        top_two=(ranked[0], ranked[1]),
+        margin=abs(first - second),
+        numeric_difference=max((abs(many[token] - one[token]) for token in shared), default=0.0),
+        passes=f"the {len(one)} likeliest tokens after decoding one token and after a prefill of {prefix}",
+    )
 
 
 def _params(sampling: Sampling, seed: int, *, streamed: bool) -> Any:

@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draftmark.backends.redaction import secret_keys
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -72,6 +74,9 @@ def installed_vllm() -> Installed | None:
 
 def engine_problem(vllm: Installed, engine: Mapping[str, Any]) -> str | None:
     """Say which entry of `engine:` cannot be passed on; null if all can, as far as can be told."""
+    secrets = [name for name in secret_keys(dict(engine)) if name not in SET_BY_DRAFTMARK]
+    if secrets:
+        return f"engine.{secrets[0]} looks like a key, and plans are written into records; give it by the environment"
     for name in engine:
         if name in SET_BY_DRAFTMARK:
             return f"engine.{name} comes from {SET_BY_DRAFTMARK[name]}; remove it"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import EngineLost, TurnFailed, TurnRequest
+from draftmark.backends.redaction import redacted
 from draftmark.bench.running.schedule import turn_seed
 from draftmark.results.records import Observation, TurnFailure, TurnRecord
 from draftmark.suites.conversation import ids_hash, messages, text_hash
@@ -98,7 +99,7 @@ def _shifted(seen: Observation, zero_s: float) -> Observation:
 
 
 def _failure(kind: str, message: str) -> Observation:
-    return Observation(status="failed", failure=TurnFailure(kind=kind, message=message or "no message"))
+    return Observation(status="failed", failure=TurnFailure(kind=kind, message=redacted(message) or "no message"))
 
 
 def unstorable(turn: TurnRecord, why: str) -> TurnRecord:

@@ -29,6 +29,7 @@ class Engines:
         self._reporter = reporter
         self._arms: list[Arm] = []
         self.running: Backend | None = None
+        self._cannot_judge = False
         self.launch = 0
         """Number of the engine start that runs or ran last, counted over the whole run."""
 
@@ -83,11 +84,14 @@ class Engines:
             wanted = self._arms
         else:
             wanted = [one.key.arm for one in group.running if is_baseline(one.key.arm)]
+        if self._cannot_judge:
+            return None
         if self.running is None or self._arms[:1] != wanted[:1]:
             self.stop()
             try:
                 self._begin(wanted)
             except BackendError as fault:
+                self._cannot_judge = True
                 self._reporter.say(f"how close diverging tokens were stays unknown: {fault}")
                 return None
         return self.running

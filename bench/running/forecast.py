@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Pace:
-    """Seconds per turn so far, by cell."""
+    """Seconds per turn so far, by cell; where several are in flight, a turn counts for its share of the time."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -64,7 +64,7 @@ def from_earlier(cells: Iterable[CellRecord], earlier: RunStore) -> tuple[float 
         if mean is None:
             name = f"{cell.key.arm.label} on {cell.key.suite}"
             return None, f"{earlier.path.name} has no turn of {name} with these settings"
-        total += mean * cell.expected_turns
+        total += mean * cell.expected_turns / cell.key.load.concurrency
     cpu = earlier.manifest.sessions[-1].environment.cpu if earlier.manifest.sessions else None
     return total, f"by the turns of {earlier.path.name}" + (f", measured on {cpu}" if cpu else "")
 

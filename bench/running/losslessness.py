@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.backends.redaction import redacted
 from draftmark.results.metrics.losslessness import compare_turns, judge
 from draftmark.results.records import Divergence
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from draftmark.backends.base import Backend, TieEvidence
     from draftmark.bench.plans.cells import Group
@@ -31,17 +32,22 @@ def compared(group: Group) -> list[str]:
 
 
 def compare_outputs(
-    group: Group, store: RunStore, questions: Questions, engine: Callable[[CellRecord], Backend | None]
+    group: Group,
+    whole: Collection[str],
+    store: RunStore,
+    questions: Questions,
+    engine: Callable[[CellRecord], Backend | None],
 ) -> dict[str, list[Divergence]]:
-    """Return each compared cell's divergences; an empty list where there are none.
+    """Return the divergences of each compared cell that is in `whole` (finished); an empty list where there are none.
 
     Every divergence is put to the target by the `tie_evidence` of what `engine` gives for the cell, so this belongs
     after all measuring; where it gives none, how close the tokens were stays unknown.
     """
     if group.baseline is None:
         return {}
+    ready = [name for name in compared(group) if name in whole]
     judging = _Judging(group, group.baseline, questions, engine)
-    return {cell.cell_id: judging.divergences(cell, store) for cell in group.cells if cell.cell_id in compared(group)}
+    return {cell.cell_id: judging.divergences(cell, store) for cell in group.cells if cell.cell_id in ready}
 
 
 class _Judging:
@@ -108,7 +114,7 @@ class _Judging:
             prefix = [*asked, *turn.output_ids[: point.position]]
             return engine.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id)), None
         except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
-            return None, f"the engine could not be asked: {type(fault).__name__}: {fault}"
+            return None, redacted(f"the engine could not be asked: {type(fault).__name__}: {fault}")
 
 
 def _key(turn: TurnRecord) -> tuple[str, int, int]:

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from draftmark.backends.base import BackendError
+from draftmark.backends.redaction import redacted
 from draftmark.bench.plans.cells import PlannedArm, expand
 from draftmark.bench.plans.materials import first_prompts, prompt_records
 from draftmark.bench.running import session
@@ -142,6 +143,7 @@ class _Run:
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}
         self._total = sum(cell.expected_turns for cell in self._cells)
+        self._at_once = {cell.cell_id: cell.key.load.concurrency for cell in self._cells}
         self._lost: dict[str, str] = {}
         self._tell_beginning()
 
@@ -226,7 +228,7 @@ class _Run:
             if not spec.one_engine_per_arm or not (measured_before or any(self._finished.values())):
                 raise
             engines.stop()
-            self._lose(launch.cells, str(fault))
+            self._lose(launch.cells, redacted(str(fault)))
 
     def _lose(self, cells: Sequence[CellRecord], why: str) -> None:
         gone = {cell.cell_id: why for cell in cells if self._missing(cell)}
@@ -298,7 +300,7 @@ class _Run:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(holders):
                     tasks.create_task(hold())
-        except* BackendError as gone:
+        except* (BackendError, ResultsError) as gone:
             raise gone.exceptions[0] from None
 
     async def _visit(self, cell: CellRecord, visit: Visit, place: int, asker: Asker) -> bool:
@@ -329,15 +331,17 @@ class _Run:
         self._questions.note(turn)
         seconds = duration(turn)
         if seconds is not None:
-            self._pace.add(turn.cell_id, seconds)
+            self._pace.add(turn.cell_id, seconds / self._at_once[turn.cell_id])
 
     def _compare(self, groups: Sequence[Group], engines: Engines) -> None:
         if self._plan.sampling.temperature > 0:
             return
         for group in groups:
-            if self._stop.requested or any(self._missing(cell) for cell in group.running):
+            baseline = group.baseline
+            if self._stop.requested or baseline is None or self._missing(baseline):
                 continue
-            rows = compare_outputs(group, self._store, self._questions, partial(engines.to_judge, group))
+            whole = {cell.cell_id for cell in group.running if not self._missing(cell)}
+            rows = compare_outputs(group, whole, self._store, self._questions, partial(engines.to_judge, group))
             for cell_id, found in rows.items():
                 self._store.write_divergences(cell_id, found)
 

@@ -64,8 +64,8 @@ def check_client(cell: CheckedCell) -> Iterator[Lamp]:
     late = columns.sent_s - columns.scheduled_s
     late = late[columns.ok & np.isfinite(late)]
     if len(late) == 0:
-        remote = any("url" in name.lower() for name in cell.record.key.engine)
-        yield cell.lamp("client", "ok", CLIENT_OK if remote else IN_PROCESS_OK)
+        apart = "process" in cell.record.resolved or any("url" in name.lower() for name in cell.record.key.engine)
+        yield cell.lamp("client", "ok", CLIENT_OK if apart else IN_PROCESS_OK)
     elif (late > LATE_S).mean() > LATE_SHARE:
         text = (
             f"{(late > LATE_S).mean():.0%} of requests went out more than {LATE_S * 1000:.0f} ms after their planned "

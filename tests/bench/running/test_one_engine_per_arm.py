@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.backends.base import BackendError
+from draftmark.results.errors import StoreWriteError
 from draftmark.results.store import RunStore
 
 if TYPE_CHECKING:
@@ -138,3 +139,21 @@ def test_what_diverges_is_put_to_a_baseline_engine(bench: Bench, make_suite: Mak
     rows = list(stored(bench).divergences(cell_of(bench, "ngram D=3").cell_id) or ())
     assert [(row.position, row.verdict) for row in rows] == [(2, "numeric-tie")]
     assert fake.STARTS == ["none", "ngram D=3", "none (control)"]  # the last one is asked, no further one is started
+
+
+def test_a_full_disk_ends_the_run_as_what_it_is(
+    bench: Bench, make_suite: MakeSuite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Store, turn: Any) -> None:
+        raise StoreWriteError("no space left on device")
+
+    monkeypatch.setattr(RunStore, "append_turn", full)
+    with pytest.raises(StoreWriteError, match="no space left"):
+        bench.run(make_suite("one", "two"), **APART, load={"concurrency": 2}, warmup=0)
+
+
+def test_the_others_are_compared_although_one_arm_is_lost(bench: Bench, make_suite: MakeSuite) -> None:
+    bench.run(make_suite("DIVERGE TIE", "two"), backends=[{"kind": "apart", "dies": {"ngram": 1}}], drafters=THREE)
+    assert not stored(bench).divergences_checked(cell_of(bench, "ngram D=3").cell_id)
+    rows = stored(bench).divergences(cell_of(bench, "suffix D=2").cell_id)
+    assert [row.verdict for row in rows] == ["numeric-tie"]
