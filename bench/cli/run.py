@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Run a plan, or go on with a run that was interrupted.
 
-    Exits with 0 when done, 1 when done with failed turns or without a single token, 2 for wrong input, 3 where the
-    folder cannot be written, and 130 when interrupted; Ctrl-C lets the turn in flight finish and keeps everything.
+    Exits with 0 when done, 1 when done with failed turns, a lost engine or no token at all, 2 for wrong input, 3 where
+    the folder cannot be written, and 130 when interrupted; Ctrl-C lets the turn in flight finish and keeps everything.
     """
     from draftmark.bench.environment import environment
     from draftmark.bench.plans.prepared import prepare
