@@ -8,8 +8,18 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
+from draftmark.backends.base import BackendError
 from draftmark.results.records import Arm, Record
 
 
@@ -44,6 +54,16 @@ class DrafterSpec(BaseModel):
         """Return one arm per draft length."""
         options: dict[str, Any] = self.model_dump(mode="json", exclude={"kind", "draft_length", "optional"})
         return [Arm(drafter=self.kind, draft_length=length, options=options) for length in self.draft_lengths()]
+
+
+def read_back(arm: Arm, spec_class: type[DrafterSpec]) -> DrafterSpec:
+    """Read an arm back into the drafter entry it came from; raises `BackendError` where its options are wrong."""
+    length = {"draft_length": [arm.draft_length]} if "draft_length" in spec_class.model_fields else {}
+    try:
+        return spec_class.model_validate({**length, **arm.options})
+    except ValidationError as fault:
+        told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
+        raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
 
 
 class NoneSpec(DrafterSpec):

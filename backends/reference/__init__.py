@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
-from draftmark.backends.drafters import DraftModelSpec, NgramSpec, NoneSpec, SuffixSpec
+from draftmark.backends.drafters import DraftModelSpec, NgramSpec, NoneSpec, SuffixSpec, read_back
 
 if TYPE_CHECKING:
     from draftmark.backends.drafters import DrafterSpec
@@ -78,12 +78,7 @@ def drafter_spec(arm: Arm) -> DrafterSpec:
     found = _DRAFTERS.get(arm.drafter)
     if found is None:
         raise BackendError(f"the reference engine has no drafter {arm.drafter!r}; it has {', '.join(_DRAFTERS)}")
-    length = {} if found is NoneSpec else {"draft_length": [arm.draft_length]}
-    try:
-        return found.model_validate({**length, **arm.options})
-    except ValidationError as fault:
-        told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
-        raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
+    return read_back(arm, found)
 
 
 def _foreign_option(drafter: DrafterSpec) -> str | None:

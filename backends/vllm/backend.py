@@ -55,7 +55,10 @@ class VllmBackend:
         self._process = EngineProcess(self._command, name=name, environment=_quiet() | environment)
         try:
             self._facts = self._process.call(
-                "start", patience_s=self._spec.start_timeout_s, arguments=self._arguments(arm), probe=self._spec.probe
+                "start",
+                patience_s=self._spec.start_timeout_s,
+                arguments=self._arguments(config),
+                probe=self._spec.probe,
             )
         except RemoteError as fault:
             said = last_words(self._process.output)
@@ -67,8 +70,7 @@ class VllmBackend:
             self.stop()
             raise BackendError(f"{name} does not run as asked: {problem}")
 
-    def _arguments(self, arm: Arm) -> dict[str, Any]:
-        config = speculative_config(arm)
+    def _arguments(self, config: Mapping[str, Any] | None) -> dict[str, Any]:
         return {
             **DEFAULTS,
             **({"async_scheduling": False} if self._spec.matched_scheduler else {}),
@@ -111,7 +113,7 @@ class VllmBackend:
                 at_once=request.at_once,
             )
         except RemoteError as fault:
-            raise TurnFailed(redacted(str(fault)), kind=fault.kind) from fault
+            raise TurnFailed(str(fault), kind=fault.kind) from fault
         return Observation.model_validate(answer)
 
     def counters(self) -> dict[str, float] | None:
@@ -131,12 +133,8 @@ class VllmBackend:
             raise BackendError(str(fault)) from fault
         if found is None:
             return None
-        return TieEvidence(
-            top_two=(found["top_two"][0], found["top_two"][1]),
-            margin=found["margin"],
-            numeric_difference=found["numeric_difference"],
-            passes=found["passes"],
-        )
+        first, second = found.pop("top_two")
+        return TieEvidence(top_two=(first, second), **found)
 
     def stop(self) -> None:
         """End the engine's process and all that it started; safe to call twice."""

@@ -12,7 +12,7 @@ import json
 import os
 import socket
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, re
 from draftmark.results.records import Sampling
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
 EXTENSION = "draftmark.backends.vllm.worker_extension.StepProbe"
 LONGEST_LINE = 1 << 28
@@ -102,11 +102,16 @@ class Child:
         """
         if at_once != self._at_once:
             self._at_once, self._slots = at_once, asyncio.Semaphore(at_once)
+        with self._request() as name:
+            return await self._answer(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
+
+    @contextmanager
+    def _request(self) -> Iterator[str]:
+        """Give a request its name, and count it as in flight meanwhile."""
         self._number += 1
-        name = f"draftmark{self._number}"
         self.in_flight += 1
         try:
-            return await self._answer(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
+            yield f"draftmark{self._number}"
         finally:
             self.in_flight -= 1
 
@@ -121,7 +126,7 @@ class Child:
         told = await self._steps(name, len(ids), statistics)
         counts = reported(statistics, told)
         seen = {
-            "finish_reason": self._finish(output, len(ids), sampling),
+            "finish_reason": _finish(output, len(ids), sampling),
             "prompt_tokens": len(last.prompt_token_ids or prompt_ids),
             "output_tokens": len(ids),
             "output_ids": ids,
@@ -180,14 +185,6 @@ class Child:
         workers = await self._engine.collective_rpc("draftmark_take", args=(requests,))
         return [next((rows for rows in seen if rows), None) for seen in zip(*workers, strict=True)]
 
-    def _finish(self, output: Any, tokens: int, sampling: Sampling) -> Any:
-        reason = output.finish_reason
-        if reason == "stop":
-            return "stop" if isinstance(output.stop_reason, str) else "eos"
-        if reason == "length" and tokens < sampling.max_tokens:
-            return "context"
-        return reason if reason in ("length", "abort") else None
-
     async def counters(self) -> dict[str, float]:
         """Return the engine's counters once they stand still, one number per name and position."""
         before: dict[str, float] | None = None
@@ -217,18 +214,13 @@ class Child:
     async def _logprobs(self, prompt: list[int], tokens: int) -> list[tuple[int, dict[int, float]]]:
         from vllm import SamplingParams
 
-        self._number += 1
         params = SamplingParams(
             temperature=0.0, max_tokens=tokens, logprobs=TIE_LOGPROBS, ignore_eos=True, detokenize=False
         )
         last: Any = None
-        self.in_flight += 1
-        try:
-            name = f"draftmark{self._number}"
+        with self._request() as name:
             async for seen in self._engine.generate({"prompt_token_ids": prompt}, params, name):
                 last = seen
-        finally:
-            self.in_flight -= 1
             self._arrivals.take(name, 0)
         output = last.outputs[0]
         return [
@@ -280,6 +272,16 @@ def _params(sampling: Sampling, seed: int, *, streamed: bool) -> Any:
         detokenize=bool(sampling.stop),
         output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
     )
+
+
+def _finish(output: Any, tokens: int, sampling: Sampling) -> str | None:
+    """Return vLLM's reason for the end of an answer in Draftmark's words."""
+    reason = output.finish_reason
+    if reason == "stop":
+        return "stop" if isinstance(output.stop_reason, str) else "eos"
+    if reason == "length" and tokens < sampling.max_tokens:
+        return "context"
+    return reason if reason in ("length", "abort") else None
 
 
 def _details(last: Any, told: Told) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from draftmark.backends.base import BackendError
+from draftmark.backends.drafters import read_back
 from draftmark.backends.models import locate
 from draftmark.backends.registry import DRAFTERS
 from draftmark.results.records import Arm
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from draftmark.backends import drafters
-    from draftmark.backends.drafters import DrafterSpec
 
 Config = dict[str, Any]
 
@@ -30,7 +28,7 @@ def speculative_config(arm: Arm) -> Config | None:
     found = _TRANSLATIONS.get(arm.drafter)
     if found is None:
         raise BackendError(f"vLLM has no drafter {arm.drafter!r}; it has {', '.join(sorted(_TRANSLATIONS))}")
-    spec = drafter_spec(arm)
+    spec = read_back(arm, DRAFTERS.resolve(arm.drafter))
     config: Config = {"num_speculative_tokens": arm.draft_length, **found(spec, arm)}
     schedule = getattr(spec, "draft_length_by_batch", None)
     if schedule is not None:
@@ -38,16 +36,6 @@ def speculative_config(arm: Arm) -> Config | None:
             [entry.first, entry.last, entry.draft_length] for entry in schedule
         ]
     return config
-
-
-def drafter_spec(arm: Arm) -> DrafterSpec:
-    """Read an arm back into the drafter entry it came from; raises `BackendError` where its options are wrong."""
-    spec_class = DRAFTERS.resolve(arm.drafter)
-    try:
-        return spec_class.model_validate({"draft_length": [arm.draft_length], **arm.options})
-    except ValidationError as fault:
-        told = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
-        raise BackendError(f"drafter {arm.label!r} cannot be used as asked: {told}") from fault
 
 
 def effective_problem(arm: Arm, method: str | None, draft_length: int | None) -> str | None:

@@ -30,8 +30,8 @@ class Engines:
         self._arms: list[Arm] = []
         self.running: Backend | None = None
         self._cannot_judge = False
-        self.launch = 0
-        """Number of the engine start that runs or ran last, counted over the whole run."""
+        self.launch = -1
+        """Number of the engine start that runs or ran last, counted over the whole run; -1 before the first."""
 
     def start(self, cells: Sequence[CellRecord], all_cells: Sequence[CellRecord]) -> Backend:
         """Start the engine of these cells' arms and record what it runs with.
@@ -39,7 +39,7 @@ class Engines:
         Raises `BackendError` where it does not start, or runs with other settings than in an earlier session.
         """
         self.stop()
-        self.launch = session.next_launch(self._store, all_cells)
+        self.launch = session.next_launch(self._store, all_cells) if self.launch < 0 else self.launch + 1
         backend = self._begin([cell.key.arm for cell in cells])
         session.write_resolved(self._store, {cell.cell_id: backend.resolved(cell.key.arm) for cell in cells})
         return backend

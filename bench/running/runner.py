@@ -206,7 +206,6 @@ class _Run:
         self, spec: BackendSpec, groups: Sequence[Group], launch: Launch, engines: Engines, loop: asyncio.Runner
     ) -> None:
         """Start an engine and measure a launch; an engine of one arm alone may fail without ending the run."""
-        measured_before = any(self._finished.values())
         try:
             backend = engines.start(launch.cells, self._cells)
             session.refresh_models(self._store, self._materials)
@@ -225,7 +224,7 @@ class _Run:
                 else:
                     loop.run(self._measure_interleaved(groups, launch, asker))
         except BackendError as fault:
-            if not spec.one_engine_per_arm or not (measured_before or any(self._finished.values())):
+            if not spec.one_engine_per_arm or not any(self._finished.values()):
                 raise
             engines.stop()
             self._lose(launch.cells, redacted(str(fault)))

@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from draftmark.bench.plans.plan import is_baseline
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -46,7 +48,7 @@ def launches(groups: Sequence[Group], *, launches: int, repeats: int, one_engine
         by_arm: dict[str, list[CellRecord]] = {}
         for cell in cells:
             by_arm.setdefault(cell.key.arm.model_dump_json(), []).append(cell)
-        first = [arm for arm in by_arm.values() if arm[0].key.arm.drafter == "none" and not arm[0].key.arm.control]
+        first = [arm for arm in by_arm.values() if is_baseline(arm[0].key.arm)]
         last = [arm for arm in by_arm.values() if arm[0].key.arm.control]
         others = [arm for arm in by_arm.values() if arm[0].key.arm.drafter != "none"]
         turned = others[number % len(others) :] + others[: number % len(others)] if others else []

@@ -209,13 +209,18 @@ class Evidence:
 
     def counted_by_engine(self, name: str) -> Outcome | None:
         """Return a metric from the engine's counters, for turns whose steps are unknown; null where it is not told."""
-        unknown = self.drafts and not self.counted.has_steps.any()
-        return self.window.measure(name) if unknown and self.window is not None else None
+        window = self._window_instead
+        return None if window is None else window.measure(name)
 
     def joint_by_engine(self, position: int) -> Outcome | None:
         """Return joint_acceptance[k] from the engine's counters likewise."""
-        unknown = self.drafts and not self.counted.has_steps.any()
-        return self.window.joint_acceptance(position) if unknown and self.window is not None else None
+        window = self._window_instead
+        return None if window is None else window.joint_acceptance(position)
+
+    @property
+    def _window_instead(self) -> WindowCounts | None:
+        """The engine's counters where no step of the arm is known; null otherwise."""
+        return self.window if self.drafts and not self.counted.has_steps.any() else None
 
     def no_turns(self) -> str:
         """Return the reason that a cell without successful turns gives for everything."""

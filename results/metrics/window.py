@@ -15,7 +15,7 @@ from draftmark.results.metrics.declaration import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.results.columns import CellColumns
+    from draftmark.results.columns import CellColumns, Mask
 
 NOTE = "from engine counters over the whole cell; no interval"
 
@@ -62,18 +62,35 @@ class WindowCounts:
         return Outcome(value, self.drafting, "engine", notes=(NOTE,))
 
 
-def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | None:
-    """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else.
+def windows_of(facts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the windows of a cell's `engine.json`; none where there is no such file."""
+    return list((facts or {}).get("windows", []))
 
-    An engine goes on beyond a stop string, which is looked for outside it: it then counts steps that are no turn's.
+
+def difference(window: Mapping[str, Any]) -> dict[str, float]:
+    """Return what an engine counted within a window, by the counters' names."""
+    before = window["before"]
+    return {name: value - before.get(name, 0.0) for name, value in window["after"].items()}
+
+
+def explained(cell: CellColumns) -> Mask:
+    """Return the turns whose tokens are all that their requests left in the counters.
+
+    One that failed midway leaves tokens that no turn has. An engine goes on beyond a stop string, which is looked for
+    outside it.
     """
-    windows = list((facts or {}).get("windows", []))
-    if not windows or not cell.ok.all() or cell.stopped.any() or (cell.tokens < 0).any():
+    return cell.ok & ~cell.stopped & (cell.tokens >= 0)
+
+
+def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | None:
+    """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else."""
+    windows = windows_of(facts)
+    if not windows or not explained(cell).all():
         return None
     sums: dict[str, float] = {}
-    for window in windows:
-        for name, value in window["after"].items():
-            sums[name] = sums.get(name, 0.0) + value - window["before"].get(name, 0.0)
+    for counted in map(difference, windows):
+        for name, value in counted.items():
+            sums[name] = sums.get(name, 0.0) + value
     needed = ("output_tokens", "drafting_steps", "drafted_tokens", "accepted_tokens")
     if any(name not in sums for name in needed) or sums["output_tokens"] != float(cell.tokens.sum()):
         return None

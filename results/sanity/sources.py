@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draftmark.results.metrics.window import difference, explained, windows_of
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def check_sources(cell: CheckedCell) -> Iterator[Lamp]:
 
 def check_prefix_cache(cell: CheckedCell) -> Iterator[Lamp]:
     """Yield how much of the prompts a prefix cache answered: repeated prompts then look faster than fresh ones."""
-    hits = sum(_difference(window).get("cached_prompt_tokens", 0.0) for window in _windows(cell))
-    read = sum(_difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
+    hits = sum(difference(window).get("cached_prompt_tokens", 0.0) for window in _windows(cell))
+    read = sum(difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
     if hits > 0 and read > 0:
         text = (
             f"The engine took {min(hits / read, 1):.0%} of the prompt tokens from its prefix cache, so that prefill "
@@ -114,7 +115,7 @@ def _counters(cell: CheckedCell) -> Iterator[Lamp]:
 
 
 def _contradictions(cell: CheckedCell, window: dict[str, Any], here: Mask) -> list[str]:
-    ours, told = _counts(cell.columns), _difference(window)
+    ours, told = _counts(cell.columns), difference(window)
     wrong = [
         f"{ours[name][here].sum():g} against {told[name]:g} {name.replace('_', ' ')}"
         for name in _NAMES
@@ -130,9 +131,9 @@ def _contradictions(cell: CheckedCell, window: dict[str, Any], here: Mask) -> li
 
 def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
     """Yield that the engine counted other tokens than its turns have, where nothing explains it."""
-    columns, generated = cell.columns, _difference(window).get("output_tokens")
+    columns, generated = cell.columns, difference(window).get("output_tokens")
     here = _turns_of(cell, window)
-    if generated is None or not here.any() or not _explained(columns)[here].all():
+    if generated is None or not here.any() or not explained(columns)[here].all():
         return
     ours = float(columns.tokens[here].sum())
     if ours != generated:
@@ -144,12 +145,7 @@ def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
 
 
 def _windows(cell: CheckedCell) -> list[dict[str, Any]]:
-    return list((cell.engine or {}).get("windows", []))
-
-
-def _difference(window: dict[str, Any]) -> dict[str, float]:
-    before = window["before"]
-    return {name: value - before.get(name, 0.0) for name, value in window["after"].items()}
+    return windows_of(cell.engine)
 
 
 def _turns_of(cell: CheckedCell, window: dict[str, Any]) -> Mask:
@@ -157,18 +153,9 @@ def _turns_of(cell: CheckedCell, window: dict[str, Any]) -> Mask:
     return here
 
 
-def _explained(columns: CellColumns) -> Mask:
-    """Return the turns whose tokens are all that their requests left in the counters.
-
-    One that failed midway leaves tokens that no turn has. An engine goes on beyond a stop string, which is looked for
-    outside it.
-    """
-    return columns.ok & ~columns.stopped & (columns.tokens >= 0)
-
-
 def _whole(cell: CheckedCell, window: dict[str, Any]) -> Mask | None:
     """Return the turns of a window if their steps are known and the engine generated their tokens and no more."""
     here, columns = _turns_of(cell, window), cell.columns
-    if not here.any() or not (_explained(columns) & columns.has_steps)[here].all():
+    if not here.any() or not (explained(columns) & columns.has_steps)[here].all():
         return None
-    return here if float(columns.tokens[here].sum()) == _difference(window).get("output_tokens") else None
+    return here if float(columns.tokens[here].sum()) == difference(window).get("output_tokens") else None
