@@ -50,13 +50,23 @@ class TurnRequest:
     """One model call.
 
     `prompt_ids` is the whole prompt in the target's tokens, conversation so far included, rendered once by the
-    target's own template. `seed` is this turn's own seed. `at_once` is how many turns the load keeps in flight.
+    target's own template; null where the target's tokenizer is not at hand, for backends that can do without.
+    `messages` is the same conversation as role/content messages. `seed` is this turn's own seed. `at_once` is how many
+    turns the load keeps in flight.
     """
 
-    prompt_ids: tuple[int, ...]
+    prompt_ids: tuple[int, ...] | None
     sampling: Sampling
     seed: int
     at_once: int = 1
+    messages: tuple[dict[str, str], ...] = ()
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The prompt's ids; raises `TurnFailed` where there are none."""
+        if self.prompt_ids is None:
+            raise TurnFailed("this engine takes token ids, and the prompt was not rendered to any", kind="prompt")
+        return self.prompt_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,13 @@ class Backend(Protocol):
         """
         ...
 
+    def client_facts(self) -> dict[str, Any] | None:
+        """Return what the client noticed of itself since this was last asked: its own lateness, seconds of CPU.
+
+        Called before and after each cell; null where no client of ours stands between the stamps and the engine.
+        """
+        ...
+
     def counters(self) -> dict[str, float] | None:
         """Return the engine's own counters since it started; null where it has none.
 
@@ -137,7 +154,19 @@ class BackendSpec(BaseModel):
     """It may be asked more turns than are to be in flight, and begins each as soon as one has ended: the time in which
     records are written and the next prompt is made ready then leaves no gap."""
 
+    needs_ids: ClassVar[bool] = True
+    """It takes prompts as token ids alone, so that a plan must name a target whose tokenizer is at hand."""
+
     kind: str
+
+    def served_model(self) -> str | None:
+        """Return the model's name on a server, by which a plan without a target calls what answers."""
+        return None
+
+    def arms_problem(self, arms: Sequence[Arm]) -> str | None:
+        """Say why these arms cannot all be measured with this one entry; null if they can."""
+        del arms
+        return None
 
     def arm_problem(self, arm: Arm) -> str | None:
         """Say why this backend cannot run the arm on this machine, in a sentence with what to do; null if it can."""

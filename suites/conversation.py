@@ -37,6 +37,12 @@ def ids_hash(ids: Sequence[int]) -> str:
     return hashlib.sha256(json.dumps(list(ids), separators=(",", ":")).encode()).hexdigest()
 
 
+def messages_hash(conversation: Sequence[dict[str, str]]) -> str:
+    """sha256 of a conversation's canonical JSON, for engines that are asked in messages."""
+    text = json.dumps(list(conversation), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def text_hash(text: str) -> str:
     """sha256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

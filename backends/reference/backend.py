@@ -127,6 +127,9 @@ class ReferenceBackend:
         except (RuntimeError, ValueError, IndexError, MemoryError) as fault:  # torch's, memory running out among them
             raise TurnFailed(f"the reference engine failed on this turn: {fault}", kind="engine-error") from fault
 
+    def client_facts(self) -> None:
+        """Return nothing: the engine runs in this very process."""
+
     def counters(self) -> dict[str, float] | None:
         """Return null: this engine tells everything turn by turn."""
         return None

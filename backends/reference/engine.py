@@ -81,7 +81,7 @@ class Engine:
 
     def _answer(self, request: TurnRequest, drafter: Drafter, draft_length: int) -> Observation:
         clock, target, limit = self._clock, self._target, self._target.model.context_limit
-        prompt = list(request.prompt_ids)
+        prompt = list(request.ids)
         self._check(prompt)
         rules = self._rules(request, len(prompt))
         choose = chooser(request.sampling, request.seed, self._device)

@@ -107,7 +107,7 @@ class VllmBackend:
             answer = await self._running(arm).ask(
                 "generate",
                 patience_s=self._spec.stall_timeout_s,
-                prompt_ids=list(request.prompt_ids),
+                prompt_ids=list(request.ids),
                 sampling=request.sampling.model_dump(mode="json"),
                 seed=request.seed,
                 at_once=request.at_once,
@@ -115,6 +115,9 @@ class VllmBackend:
         except RemoteError as fault:
             raise TurnFailed(str(fault), kind=fault.kind) from fault
         return Observation.model_validate(answer)
+
+    def client_facts(self) -> None:
+        """Return nothing: stamps are taken beside the engine."""
 
     def counters(self) -> dict[str, float] | None:
         """Return vLLM's counters of tokens, drafts and cache hits since the engine started."""

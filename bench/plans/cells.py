@@ -112,7 +112,7 @@ def _cell(plan: Plan, backend: BackendSpec, suite: Suite, concurrency: int, item
     key = CellKey(
         backend=backend.kind,
         engine=backend.engine_settings(),
-        target=plan.target,
+        target=plan.target_name,
         arm=item.arm,
         suite=suite.name,
         suite_hash=suite.hash,

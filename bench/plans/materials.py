@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.results.records import PromptRecord, SuiteIdentity
+from draftmark.results.records import ModelIdentity, PromptRecord, SuiteIdentity
 from draftmark.suites.conversation import messages, text_hash
 from draftmark.suites.prompt import SuiteError
 
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from draftmark.bench.plans.plan import Plan
-    from draftmark.results.records import ModelIdentity
     from draftmark.suites.conversation import ConversationRenderer
-    from draftmark.suites.prompt import Suite
+    from draftmark.suites.prompt import Prompt, Suite
 
-FirstPrompts = dict[tuple[str, str], tuple[int, ...]]
-"""(suite, question_id) to the token ids of the first turn, rendered once and sent by every arm."""
+FirstPrompts = dict[tuple[str, str], tuple[int, ...] | None]
+"""(suite, question_id) to the token ids of the first turn, rendered once and sent by every arm; null without a
+tokenizer."""
 
 
 @dataclass(frozen=True)
 class Materials:
     """Everything loaded that a run asks from; engines are not among it."""
 
-    renderer: ConversationRenderer
+    renderer: ConversationRenderer | None
+    """Null where the plan names no target: engines are asked in messages then."""
     suites: tuple[Suite, ...]
     identify: Callable[[str], ModelIdentity]
     """Which weights a model name means on this machine, right now."""
@@ -36,6 +37,8 @@ def gather(plan: Plan) -> Materials:
 
     Raises `BackendError` for a model that is not there, `SuiteError` for a tokenizer or suite that cannot be read.
     """
+    if plan.target is None:
+        return Materials(None, tuple(spec.load(None) for spec in plan.suites), _served)
     from draftmark.backends.models import identity, locate
     from draftmark.suites.rendering import Renderer
 
@@ -45,11 +48,19 @@ def gather(plan: Plan) -> Materials:
     return Materials(renderer, suites, lambda name: identity(locate(name)))
 
 
-def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer) -> FirstPrompts:
+def _served(name: str) -> ModelIdentity:
+    """Return all that is known of a model that a server has: its name there."""
+    return ModelIdentity(name=name)
+
+
+def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer | None) -> FirstPrompts:
     """Render the first turn of every conversation; raise `SuiteError` naming the one that cannot be rendered."""
     found: FirstPrompts = {}
     for suite in suites:
         for prompt in suite.prompts:
+            if renderer is None:
+                found[suite.name, prompt.question_id] = None
+                continue
             try:
                 ids = renderer.prompt_ids(messages(prompt, []))
             except SuiteError as fault:
@@ -63,8 +74,26 @@ def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer) -> Fi
     return found
 
 
-def prompt_records(suites: Iterable[Suite], first: Mapping[tuple[str, str], Sequence[int]]) -> list[PromptRecord]:
+def first_lengths(suites: Iterable[Suite], first: FirstPrompts) -> dict[tuple[str, str], int]:
+    """Return the length of each first turn in tokens, or in words where its tokens are unknown."""
+    found = {}
+    for suite in suites:
+        for prompt in suite.prompts:
+            ids = first[suite.name, prompt.question_id]
+            words = sum(len(message["content"].split()) for message in messages(prompt, []))
+            found[suite.name, prompt.question_id] = words if ids is None else len(ids)
+    return found
+
+
+def prompt_records(
+    suites: Iterable[Suite], first: Mapping[tuple[str, str], Sequence[int] | None]
+) -> list[PromptRecord]:
     """Return one record per planned turn; later turns depend on answers, so their ids are null."""
+
+    def opening(suite: Suite, prompt: Prompt, index: int) -> list[int] | None:
+        ids = None if index else first[suite.name, prompt.question_id]
+        return None if ids is None else list(ids)
+
     return [
         PromptRecord(
             suite=suite.name,
@@ -74,12 +103,13 @@ def prompt_records(suites: Iterable[Suite], first: Mapping[tuple[str, str], Sequ
             sub_category=prompt.sub_category,
             difficulty=prompt.difficulty,
             text_hash=text_hash(text),
-            prompt_tokens=None if index else len(first[suite.name, prompt.question_id]),
-            prompt_ids=None if index else list(first[suite.name, prompt.question_id]),
+            prompt_tokens=None if ids is None else len(ids),
+            prompt_ids=ids,
         )
         for suite in suites
         for prompt in suite.prompts
         for index, text in enumerate(prompt.turns)
+        for ids in [opening(suite, prompt, index)]
     ]
 
 

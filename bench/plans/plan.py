@@ -56,8 +56,9 @@ class PlanSettings(BaseModel):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """What the run is called; part of its folder's name."""
-    target: Annotated[str, Field(min_length=1, max_length=200)]
-    """The model that answers: an alias, a folder, a GGUF file or a hub name."""
+    target: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """The model that answers: an alias, a folder, a GGUF file or a hub name. May be left out for servers that are asked
+    in messages."""
     load: LoadPlan = LoadPlan()
     sampling: Sampling = Sampling()
     repeats: Annotated[int, Field(ge=1, le=10_000)] = 1
@@ -78,6 +79,12 @@ class Plan(PlanSettings):
     backends: Annotated[tuple[SerializeAsAny[BackendSpec], ...], Field(min_length=1)]
     drafters: Annotated[tuple[SerializeAsAny[DrafterSpec], ...], Field(min_length=1)]
     suites: Annotated[tuple[SerializeAsAny[SuiteSpec], ...], Field(min_length=1)]
+
+    @property
+    def target_name(self) -> str:
+        """The target, or where the plan names none, what the server calls its model."""
+        served = (spec.served_model() for spec in self.backends)
+        return self.target or next((name for name in served if name is not None), "unnamed")
 
     def as_data(self) -> dict[str, Any]:
         """Return the plan as plain JSON values with every default filled in."""
@@ -155,6 +162,7 @@ class _Reading:
         entries = {key: self._entries(key, table) for key, table in _TABLES.items()}
         settings = self._settings()
         self._check_concurrency(entries["backends"], settings)
+        self._check_target(entries["backends"], settings)
         self._check_arms(entries["drafters"], settings)
         for key in ("backends", "suites"):
             self._check_twice(key, [(index, "", spec.model_dump(mode="json")) for index, spec in entries[key]])
@@ -180,6 +188,19 @@ class _Reading:
                     text = f"must be at most {spec.most_concurrency} for the backend {spec.kind}"
                     why = ", which answers one turn at a time" if spec.most_concurrency == 1 else ""
                     self.problems.append(Problem(("load", "concurrency", index), text + why))
+
+    def _check_target(self, backends: list[tuple[int, BackendSpec]], settings: PlanSettings | None) -> None:
+        if settings is None or settings.target is not None:
+            return
+        if "target" in self.value:  # written, and empty
+            self.problems.append(Problem(("target",), "must be text, not nothing; name the model that answers"))
+        for index, spec in backends:
+            if spec.needs_ids:
+                text = f"the backend {spec.kind} needs a target; add target: and the model that answers"
+                self.problems.append(Problem(("backends", index), text))
+        if len({spec.served_model() for _, spec in backends}) > 1:
+            text = "is missing, and the backends name different models; add target: and the model that answers"
+            self.problems.append(Problem(("target",), text))
 
     def _entries(self, key: str, table: KindTable[Any]) -> list[tuple[int, Any]]:
         """Return (index, spec) of every entry that is right."""

@@ -13,14 +13,14 @@ from draftmark.backends.base import EngineLost, TurnFailed, TurnRequest
 from draftmark.backends.redaction import redacted
 from draftmark.bench.running.schedule import turn_seed
 from draftmark.results.records import Observation, TurnFailure, TurnRecord
-from draftmark.suites.conversation import ids_hash, messages, text_hash
+from draftmark.suites.conversation import text_hash
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from draftmark.backends.base import Backend
-    from draftmark.bench.running.questions import Questions
+    from draftmark.bench.running.questions import Question, Questions
     from draftmark.bench.running.schedule import Visit
     from draftmark.results.records import CellRecord
     from draftmark.suites.prompt import Prompt
@@ -57,27 +57,33 @@ class Asker:
         seed = turn_seed(cell.key.sampling.seed, cell.key.suite, prompt.question_id, turn_index, repeat)
         asked = text_hash(prompt.turns[turn_index])
         try:
-            ids = self._questions.ids(cell.cell_id, cell.key.suite, prompt, repeat, turn_index)
+            question = self._questions.question(cell.cell_id, cell.key.suite, prompt, repeat, turn_index)
         except SuiteError as fault:
             seen = _failure("prompt", str(fault))
         else:
-            if ids is None:
+            if question is None:
                 seen = _failure("earlier-turn-failed", _NO_ANSWER)
             else:
-                asked = ids_hash(ids)
-                seen = await self._ask(cell, ids, seed)
+                asked = question.hash
+                seen = await self._ask(cell, question, seed)
         facts = {"turn_index": turn_index, "repeat": repeat, "order": order, "seed": seed, "prompt_hash": asked}
         return _record(cell, prompt, seen, self._facts | facts)
 
     async def warm_up(self, cell: CellRecord, prompt: Prompt, repeat: int) -> TurnRecord:
         """Put one warm-up turn to one arm and return its record; it counts for nothing. `repeat` is the launch's."""
         seed = turn_seed(cell.key.sampling.seed, "warm-up", prompt.question_id, 0, 0)
-        ids = self._questions.renderer.prompt_ids(messages(prompt, []))
-        facts = {"phase": "warmup", "repeat": repeat, "seed": seed, "prompt_hash": ids_hash(ids)}
-        return _record(cell, prompt, await self._ask(cell, ids, seed), self._facts | facts)
+        question = self._questions.opening(prompt)
+        facts = {"phase": "warmup", "repeat": repeat, "seed": seed, "prompt_hash": question.hash}
+        return _record(cell, prompt, await self._ask(cell, question, seed), self._facts | facts)
 
-    async def _ask(self, cell: CellRecord, ids: Sequence[int], seed: int) -> Observation:
-        request = TurnRequest(tuple(ids), cell.key.sampling, seed, at_once=cell.key.load.concurrency)
+    async def _ask(self, cell: CellRecord, question: Question, seed: int) -> Observation:
+        request = TurnRequest(
+            question.ids,
+            cell.key.sampling,
+            seed,
+            at_once=cell.key.load.concurrency,
+            messages=question.messages,
+        )
         sent_s = self._clock()
         try:
             seen = await self._backend.generate(cell.key.arm, request)

@@ -60,14 +60,22 @@ class Engines:
     @contextmanager
     def window(self, cell: CellRecord, *, session: int) -> Iterator[None]:
         """Take the engine's counters before and after a cell is measured, with nothing in flight."""
+        self._client_facts()
         before = self._counters()
         yield
-        after = self._counters()
-        if before is None or after is None:
-            return
+        client, after = self._client_facts(), self._counters()
         facts: dict[str, Any] = self._store.engine(cell.cell_id) or {}
-        window = {"session": session, "launch": self.launch, "before": before, "after": after}
+        window: dict[str, Any] = {"session": session, "launch": self.launch}
+        if before is not None and after is not None:
+            window |= {"before": before, "after": after}
+        if client is not None:
+            window["client"] = client
+        if window.keys() <= {"session", "launch"}:
+            return
         self._store.write_engine(cell.cell_id, {**facts, "windows": [*facts.get("windows", []), window]})
+
+    def _client_facts(self) -> dict[str, Any] | None:
+        return None if self.running is None else self.running.client_facts()
 
     def _counters(self) -> dict[str, float] | None:
         return None if self.running is None else self.running.counters()

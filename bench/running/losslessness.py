@@ -102,16 +102,18 @@ class _Judging:
             return None, None
         prompt = self._prompts[turn.question_id]
         try:
-            asked = self._questions.ids(turn.cell_id, self._group.suite.name, prompt, turn.repeat, turn.turn_index)
+            asked = self._questions.question(turn.cell_id, self._group.suite.name, prompt, turn.repeat, turn.turn_index)
         except SuiteError as fault:
             return None, str(fault)
         if asked is None:
             return None, "what this turn was asked cannot be rebuilt: an earlier answer of its conversation is missing"
+        if asked.ids is None:
+            return None, "the prompt was sent as messages, so that its tokens are unknown"
         try:
             engine = self._engine(cell)
             if engine is None:
                 return None, None
-            prefix = [*asked, *turn.output_ids[: point.position]]
+            prefix = [*asked.ids, *turn.output_ids[: point.position]]
             return engine.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id)), None
         except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
             return None, redacted(f"the engine could not be asked: {type(fault).__name__}: {fault}")

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.suites.conversation import messages
+from draftmark.suites.conversation import ids_hash, messages, messages_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from draftmark.bench.plans.materials import FirstPrompts
     from draftmark.results.records import TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.prompt import Prompt
 
 
-class Questions:
-    """Prompts of a run as token ids; it is told every finished turn, of this session or an earlier one."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn as it is asked: its conversation, and the same in the target's tokens where its tokenizer is at hand."""
 
-    def __init__(self, renderer: ConversationRenderer, first: FirstPrompts) -> None:
-        self.renderer = renderer
+    messages: tuple[dict[str, str], ...]
+    ids: tuple[int, ...] | None
+
+    @property
+    def hash(self) -> str:
+        """Of the ids, else of the messages; equal hashes were asked the same thing."""
+        return messages_hash(self.messages) if self.ids is None else ids_hash(self.ids)
+
+
+class Questions:
+    """Prompts of a run; it is told every finished turn, of this session or an earlier one.
+
+    `renderer` is null where the target's tokenizer is not at hand, and the engine is asked in messages.
+    """
+
+    def __init__(self, renderer: ConversationRenderer | None, first: FirstPrompts) -> None:
+        self._renderer = renderer
         self._first = first
         self._answers: dict[tuple[str, str, int], dict[int, str]] = {}
 
     def note(self, turn: TurnRecord) -> None:
         """Take a finished turn's answer; a failed turn, or one without text and ids, gives none."""
         text = turn.output_text
-        if text is None and turn.output_ids is not None:
-            text = self.renderer.decode(turn.output_ids)
+        if text is None and turn.output_ids is not None and self._renderer is not None:
+            text = self._renderer.decode(turn.output_ids)
         if turn.status == "ok" and text is not None:
             self._answers.setdefault((turn.cell_id, turn.question_id, turn.repeat), {})[turn.turn_index] = text
 
-    def ids(self, cell_id: str, suite: str, prompt: Prompt, repeat: int, turn_index: int) -> Sequence[int] | None:
-        """Return the token ids of one turn for one cell; null where an earlier answer of the conversation is missing.
+    def opening(self, prompt: Prompt) -> Question:
+        """Return the first turn of a prompt that no suite holds; raises `SuiteError` where it cannot be rendered."""
+        return self._rendered(messages(prompt, []))
+
+    def question(self, cell_id: str, suite: str, prompt: Prompt, repeat: int, turn_index: int) -> Question | None:
+        """Return what one turn asks one cell; null where an earlier answer of the conversation is missing.
 
         Raises `SuiteError` where the conversation cannot be rendered.
         """
         if turn_index == 0:
-            return self._first[suite, prompt.question_id]
+            return Question(tuple(messages(prompt, [])), self._first[suite, prompt.question_id])
         answers = self._answers.get((cell_id, prompt.question_id, repeat), {})
         if any(index not in answers for index in range(turn_index)):
             return None
-        return self.renderer.prompt_ids(messages(prompt, [answers[index] for index in range(turn_index)]))
+        return self._rendered(messages(prompt, [answers[index] for index in range(turn_index)]))
+
+    def _rendered(self, conversation: list[dict[str, str]]) -> Question:
+        ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation))
+        return Question(tuple(conversation), ids)

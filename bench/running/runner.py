@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from draftmark.backends.base import BackendError
 from draftmark.backends.redaction import redacted
 from draftmark.bench.plans.cells import PlannedArm, expand
-from draftmark.bench.plans.materials import first_prompts, prompt_records
+from draftmark.bench.plans.materials import first_lengths, first_prompts, prompt_records
 from draftmark.bench.running import session
 from draftmark.bench.running.asking import Asker, unstorable
 from draftmark.bench.running.collector import quiet_collector
@@ -139,7 +139,7 @@ class _Run:
         self._zero_s = clock()
         self._pace = Pace()
         self._questions = Questions(materials.renderer, first)
-        self._lengths = {name: len(ids) for name, ids in first.items()}
+        self._lengths = first_lengths(materials.suites, first)
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}
         self._total = sum(cell.expected_turns for cell in self._cells)
@@ -169,7 +169,7 @@ class _Run:
         for cell in cells:  # take answers and durations of earlier sessions, to go on from them
             for turn in self._store.turns(cell.cell_id):
                 self._count(turn)
-        engines = Engines(spec, self._plan.target, self._store, self._reporter)
+        engines = Engines(spec, self._plan.target_name, self._store, self._reporter)
         with asyncio.Runner() as loop:
             try:
                 for launch in launches(

@@ -39,8 +39,11 @@ def shapes(groups: Sequence[Group], tokens: Mapping[tuple[str, str], int], turns
     return [wanted[turn % len(wanted)] for turn in range(turns)]
 
 
-def warmup_prompt(number: int, tokens: int, renderer: ConversationRenderer) -> Prompt:
-    """Return a prompt of about `tokens` rendered tokens; its words follow from `number` and nothing else."""
+def warmup_prompt(number: int, tokens: int, renderer: ConversationRenderer | None) -> Prompt:
+    """Return a prompt of about `tokens` rendered tokens; its words follow from `number` and nothing else.
+
+    Without a renderer a word counts as a token.
+    """
     words = 1
     while words < 4 * tokens and _length(number, words, renderer) < tokens:
         words *= 2
@@ -54,7 +57,9 @@ def warmup_prompt(number: int, tokens: int, renderer: ConversationRenderer) -> P
     return Prompt(question_id=f"warm-up {number}", category="warm-up", turns=(_text(number, max(1, low)),))
 
 
-def _length(number: int, words: int, renderer: ConversationRenderer) -> int:
+def _length(number: int, words: int, renderer: ConversationRenderer | None) -> int:
+    if renderer is None:
+        return len(_text(number, words).split())
     return len(renderer.prompt_ids([{"role": "user", "content": _text(number, words)}]))
 
 

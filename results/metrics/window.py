@@ -63,8 +63,8 @@ class WindowCounts:
 
 
 def windows_of(facts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the windows of a cell's `engine.json`; none where there is no such file."""
-    return list((facts or {}).get("windows", []))
+    """Return the windows of a cell's `engine.json` that hold counters; none where there is no such file."""
+    return [window for window in (facts or {}).get("windows", []) if "before" in window]
 
 
 def difference(window: Mapping[str, Any]) -> dict[str, float]:

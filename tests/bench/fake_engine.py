@@ -159,6 +159,9 @@ class FakeBackend:
         margin = 0.001 if "TIE" in prompt else 5.0
         return TieEvidence(top_two=tokens, margin=margin, numeric_difference=0.01)
 
+    def client_facts(self) -> dict[str, Any] | None:
+        return None
+
     def counters(self) -> dict[str, float] | None:
         return None
 

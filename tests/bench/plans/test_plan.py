@@ -186,8 +186,17 @@ def test_missing_keys_are_all_named(problems: Any) -> None:
         "1: drafters: is missing; list at least one, such as [{kind: none}]",
         "1: suites: is missing; list at least one, such as [{kind: builtin}]",
         "1: name: is missing",
-        "1: target: is missing",
     ]
+
+
+def test_an_engine_that_takes_token_ids_needs_a_target(problems: Any) -> None:
+    lines = ["name: small", "backends: [{kind: reference}]", "drafters: [{kind: none}]", "suites: [{kind: humaneval}]"]
+    assert problems("\n".join(lines)) == [
+        "2: backends[0]: the backend reference needs a target; add target: and the model that answers"
+    ]
+    assert problems("\n".join([*lines, "target:"]))[-1] == (
+        "5: target: must be text, not nothing; name the model that answers"
+    )
 
 
 @pytest.mark.parametrize(

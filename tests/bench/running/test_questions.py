@@ -31,7 +31,8 @@ def asked(bench: Bench, suite: Suite, fake: Any) -> tuple[Questions, list[TurnRe
 
 
 def ids_of(questions: Questions, turn: TurnRecord, suite: Suite) -> Sequence[int] | None:
-    return questions.ids(turn.cell_id, suite.name, suite.prompts[0], turn.repeat, turn.turn_index)
+    asked = questions.question(turn.cell_id, suite.name, suite.prompts[0], turn.repeat, turn.turn_index)
+    return None if asked is None else asked.ids
 
 
 def test_every_turn_is_rebuilt_to_the_ids_it_was_asked_with(bench: Bench, make_suite: MakeSuite, fake: Any) -> None:
