@@ -13,14 +13,14 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.comparison import VERDICTS, answers
-from draftmark.dashboards.facts import blocks, definitions, headline_facts, plan_text
-from draftmark.dashboards.lamps import lamp_lines
-from draftmark.dashboards.listings import divergences, failures
-from draftmark.dashboards.sections import sections
-from draftmark.dashboards.settings import changes, resolved_settings
-from draftmark.dashboards.snapshot import notices
-from draftmark.dashboards.tables import arms_table
+from draftmark.dashboards.answer.lamps import lamp_lines
+from draftmark.dashboards.answer.notices import notices
+from draftmark.dashboards.answer.verdict import VERDICTS, answers
+from draftmark.dashboards.charts.sections import sections
+from draftmark.dashboards.details.arms_table import arms_table
+from draftmark.dashboards.details.facts import blocks, definitions, headline_facts, plan_text
+from draftmark.dashboards.details.listings import divergences, failures
+from draftmark.dashboards.details.settings import changes, resolved_settings
 from draftmark.results.errors import DraftmarkError
 from draftmark.results.metrics import METRICS
 

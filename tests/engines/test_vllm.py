@@ -93,8 +93,9 @@ def replay_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from draftmark.backends.base import TurnRequest
     from draftmark.backends.models import locate
     from draftmark.backends.reference import ReferenceSpec
-    from draftmark.results.records import Arm, Sampling
     from draftmark.suites.rendering import Renderer
+
+    from draftmark.results.records import Arm, Sampling
 
     path, options = locate("smollm2-135m").pretrained()
     renderer = Renderer.load(path, **options)
@@ -338,8 +339,8 @@ def test_a_draft_model_leaves_less_memory_for_the_cache_and_the_page_is_told(
 
 
 def test_what_is_slower_than_no_speculation_is_called_so(run: RunStore, summary: RunSummary) -> None:
-    from draftmark.dashboards.comparison import answers
-    from draftmark.dashboards.reasons import is_slower
+    from draftmark.dashboards.answer.reasons import is_slower
+    from draftmark.dashboards.answer.verdict import answers
 
     (answer,) = answers(summary)
     for name in ARMS:

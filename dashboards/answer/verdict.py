@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from draftmark.dashboards.answer.reasons import what_a_step_is, why_not_the_longest, why_slower
+from draftmark.dashboards.answer.sureness import sureness
 from draftmark.dashboards.groups import Group, groups_of
-from draftmark.dashboards.reasons import what_a_step_is, why_not_the_longest, why_slower
-from draftmark.dashboards.sureness import sureness
 from draftmark.dashboards.wording import interval, listed, value_of
 
 if TYPE_CHECKING:

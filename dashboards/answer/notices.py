@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.facts import moment
+from draftmark.dashboards.details.facts import moment
 from draftmark.dashboards.groups import whereabouts
 from draftmark.dashboards.wording import last_words
 

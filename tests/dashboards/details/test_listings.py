@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards import listings
+from draftmark.dashboards.details import listings
 from draftmark.results.records import Divergence
 
 if TYPE_CHECKING:

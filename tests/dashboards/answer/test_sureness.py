@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.dashboards.answer.sureness import sureness
 from draftmark.dashboards.groups import groups_of
-from draftmark.dashboards.sureness import sureness
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.facts import Block
+from draftmark.dashboards.details.facts import Block
 from draftmark.dashboards.groups import whereabouts
 
 if TYPE_CHECKING:

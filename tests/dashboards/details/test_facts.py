@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.dashboards.facts import blocks, definitions, duration, headline_facts, moment, plan_text
+from draftmark.dashboards.details.facts import blocks, definitions, duration, headline_facts, moment, plan_text
 from draftmark.results.metrics import METRICS
 
 if TYPE_CHECKING:

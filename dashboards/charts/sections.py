@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.acceptance_figures import acceptance_by_position, length_against_d, length_against_speedup
-from draftmark.dashboards.figures import speedup_by_arm, speedup_by_category, speedup_reach, step_time
+from draftmark.dashboards.charts.acceptance import acceptance_by_position, length_against_d
+from draftmark.dashboards.charts.length_speedup import length_against_speedup
+from draftmark.dashboards.charts.speedup import speedup_by_arm, speedup_by_category, speedup_reach
+from draftmark.dashboards.charts.step_time import step_time
 from draftmark.dashboards.groups import groups_of
 from draftmark.dashboards.palette import Look, looks
 from draftmark.dashboards.wording import NOT_MEASURED, listed
 
 if TYPE_CHECKING:
-    from draftmark.dashboards.chart import Chart
+    from draftmark.dashboards.charts.chart import Chart
     from draftmark.results.summary import RunSummary
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.comparison import answers
+from draftmark.dashboards.answer.verdict import answers
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from draftmark.dashboards.comparison import Answer
+    from draftmark.dashboards.answer.verdict import Answer
     from draftmark.results.summary import RunSummary
 
 

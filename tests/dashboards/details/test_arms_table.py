@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards import tables
+from draftmark.dashboards.details import arms_table as tables
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.dashboards.axes import MOST_TICKS, counts_axis, ratio_axis, spread_out, thinned, thinning_note
+from draftmark.dashboards.charts.axes import MOST_TICKS, counts_axis, ratio_axis, spread_out, thinned, thinning_note
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 

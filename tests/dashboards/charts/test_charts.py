@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.dashboards.acceptance_figures import acceptance_by_position, length_against_d, length_against_speedup
-from draftmark.dashboards.figures import MAX_CATEGORIES, speedup_by_arm, speedup_by_category, step_time
+from draftmark.dashboards.charts.acceptance import acceptance_by_position, length_against_d
+from draftmark.dashboards.charts.length_speedup import length_against_speedup
+from draftmark.dashboards.charts.sections import sections
+from draftmark.dashboards.charts.speedup import MAX_CATEGORIES, speedup_by_arm, speedup_by_category
+from draftmark.dashboards.charts.step_time import step_time
 from draftmark.dashboards.groups import groups_of
 from draftmark.dashboards.palette import looks
-from draftmark.dashboards.sections import sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from draftmark.dashboards.chart import Chart
+    from draftmark.dashboards.charts.chart import Chart
     from draftmark.results.summary import CellSummary
 
 

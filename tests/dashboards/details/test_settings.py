@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.facts import Block
-from draftmark.dashboards.settings import Change, changes, resolved_settings
+from draftmark.dashboards.details.facts import Block
+from draftmark.dashboards.details.settings import Change, changes, resolved_settings
 
 if TYPE_CHECKING:
     from types import ModuleType

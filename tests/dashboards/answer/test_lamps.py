@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.lamps import lamp_lines
+from draftmark.dashboards.answer.lamps import lamp_lines
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.dashboards.reasons import is_slower, what_a_step_is, why_not_the_longest, why_slower
+from draftmark.dashboards.answer.reasons import is_slower, what_a_step_is, why_not_the_longest, why_slower
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.axes import axis
-from draftmark.dashboards.rows import LONGEST_ABOVE, Line, add_numbers, rows_canvas
+from draftmark.dashboards.charts.axes import axis
+from draftmark.dashboards.charts.rows import LONGEST_ABOVE, Line, add_numbers, rows_canvas
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.dashboards.snapshot import notices
+from draftmark.dashboards.answer.notices import notices
 
 if TYPE_CHECKING:
     from types import ModuleType

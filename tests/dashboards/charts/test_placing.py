@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.dashboards.placing import NARROWEST, Box, sides
+from draftmark.dashboards.charts.placing import NARROWEST, Box, sides
 
 unit = st.floats(0, 1)
 HEIGHT = 250.0

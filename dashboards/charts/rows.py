@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.axes import axis, canvas
-from draftmark.dashboards.chart import escaped
-from draftmark.dashboards.wording import squeezed
+from draftmark.dashboards.charts.axes import axis, canvas
+from draftmark.dashboards.charts.chart import escaped
+from draftmark.dashboards.wording import number, squeezed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
+
+    from draftmark.results.summary import MetricValue
 
 LONGEST_AT_LEFT = 16
 """Characters of a name that stands at the left of its row; a longer one stands above."""
@@ -82,6 +84,11 @@ def add_numbers(figure: go.Figure, row: int, texts: Sequence[str | None]) -> Non
     for place, text in enumerate(texts):
         if text is not None:
             figure.add_annotation(**_beside(place, wide), y=row, text=text, font={"size": 12, "color": "var(--ink)"})
+
+
+def shown(metric: MetricValue) -> str | None:
+    """Return a metric's number as it stands at a row's end; null where it was not measured."""
+    return None if metric.value is None else number(metric.value, metric.unit)
 
 
 def _name(row: int, line: Line, *, above: bool, left: int, each: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What the page holds for those who read on: the table of arms, settings, lists of faults, machine and definitions."""
