@@ -6,7 +6,7 @@ records at any time.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from draftmark.results.records import Divergence, Record, RunManifest
 
@@ -64,11 +64,20 @@ class CellSummary(Record):
     """Resolved settings that differ from the baseline's besides the drafter: name to (baseline, this arm)."""
 
 
+LampName = Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
+LAMP_NAMES: tuple[LampName, ...] = get_args(LampName)
+"""What lamps speak of, in the order in which they are shown."""
+
+LampLevel = Literal["fault", "warning", "note", "unjudged", "ok"]
+LAMP_LEVELS: tuple[LampLevel, ...] = get_args(LampLevel)
+"""What a lamp says of it, the gravest first."""
+
+
 class Lamp(Record):
     """One lamp: something about the run that makes its numbers trustworthy, doubtful or void."""
 
-    name: Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
-    level: Literal["ok", "note", "warning", "fault"]
+    name: LampName
+    level: LampLevel
     text: str
     """One sentence that a newcomer understands."""
     cells: list[str]

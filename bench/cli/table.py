@@ -15,6 +15,7 @@ from rich.text import Text
 from draftmark.bench.cli.display import harmless
 from draftmark.bench.running.forecast import in_words
 from draftmark.results.excess import excess
+from draftmark.results.roles import is_baseline
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 DASH = "-"
 _MOST_NAMED = 3
-_LEVELS = {"fault": "bold red", "warning": "yellow", "note": "dim"}
+_LEVELS = {"fault": "bold red", "warning": "yellow", "note": "dim", "unjudged": "dim"}
 _COLUMNS = (
     "arm",
     "AL",
@@ -128,7 +129,7 @@ def _number(metric: MetricValue | None, form: str, *, times: float = 1) -> str:
 
 def _speedup(cell: CellSummary) -> str:
     metric = cell.metrics.get("speedup")
-    if _is_baseline(cell) and cell.turns_ok:
+    if is_baseline(cell) and cell.turns_ok:
         return "1 (baseline)"
     if metric is None or metric.value is None:
         return DASH
@@ -156,7 +157,7 @@ def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
     `verdicts` counts the divergences beyond the control's; one that only differs where the control does says how often.
     """
     differing = cell.metrics.get("divergent_turns")
-    if _is_baseline(cell) or cell.category is not None:
+    if is_baseline(cell) or cell.category is not None:
         return ""
     if differing is None or differing.value is None:
         return DASH
@@ -169,10 +170,6 @@ def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
     return Text(", ").join(
         Text(f"{n} {word}{'s' * (n > 1 and word != 'unexplained')}", style) for n, word, style in found
     )
-
-
-def _is_baseline(cell: CellSummary) -> bool:
-    return cell.drafter == "none" and not cell.control
 
 
 def _hint(cells: list[CellSummary]) -> list[Text]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from draftmark.bench.plans.document import Problem
-from draftmark.bench.plans.plan import is_baseline
 from draftmark.results.naming import slug
 from draftmark.results.records import Arm, CellKey, CellRecord, Load
+from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def plan_arms(plan: Plan) -> tuple[list[list[PlannedArm]], list[Problem]]:
                 arms.append(PlannedArm(arm, sentence))
                 if is_baseline(arm):
                     arms.append(PlannedArm(arm.model_copy(update={"control": True}), sentence))
-        planned.append(sorted(arms, key=lambda item: item.arm.drafter != "none"))
+        planned.append(sorted(arms, key=lambda item: speculates(item.arm)))
     return planned, _each_once(problems)
 
 

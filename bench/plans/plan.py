@@ -28,7 +28,8 @@ from draftmark.bench.plans.document import Document, Place, PlanError, Problem, 
 from draftmark.bench.plans.variables import unknown_variables
 from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.records import Arm, Sampling
+from draftmark.results.records import Sampling
+from draftmark.results.roles import is_baseline
 from draftmark.suites.prompt import SuiteSpec
 from draftmark.suites.registry import SUITES
 
@@ -282,11 +283,6 @@ class _Reading:
                 what = f"asks for {label} again, as" if label else "is the same as"
                 self.problems.append(Problem((key, index), f"{what} {key}[{first[text]}]; remove one"))
             first.setdefault(text, index)
-
-
-def is_baseline(arm: Arm) -> bool:
-    """Say whether an arm is the one that others are compared with."""
-    return arm.drafter == "none" and not arm.control
 
 
 def _kind(table: KindTable[Any]) -> str:

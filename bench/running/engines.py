@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError
-from draftmark.bench.plans.plan import is_baseline
 from draftmark.bench.running import session
+from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ class Engines:
         """
         if not self._spec.one_engine_per_arm:
             wanted = [one.key.arm for one in group.running]
-        elif self._arms and self._arms[0].drafter == "none":
+        elif self._arms and not speculates(self._arms[0]):
             wanted = self._arms
         else:
             wanted = [one.key.arm for one in group.running if is_baseline(one.key.arm)]

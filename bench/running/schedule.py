@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.bench.plans.plan import is_baseline
+from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ def launches(groups: Sequence[Group], *, launches: int, repeats: int, one_engine
             by_arm.setdefault(cell.key.arm.model_dump_json(), []).append(cell)
         first = [arm for arm in by_arm.values() if is_baseline(arm[0].key.arm)]
         last = [arm for arm in by_arm.values() if arm[0].key.arm.control]
-        others = [arm for arm in by_arm.values() if arm[0].key.arm.drafter != "none"]
+        others = [arm for arm in by_arm.values() if speculates(arm[0].key.arm)]
         turned = others[number % len(others) :] + others[: number % len(others)] if others else []
         for place, arm in enumerate([*first, *turned, *last]):
             yield Launch(number, tuple(arm), here, place)

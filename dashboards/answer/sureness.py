@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.dashboards.answer.lamps import WORDS
 from draftmark.dashboards.wording import qualifiers, value_of
 
 if TYPE_CHECKING:
@@ -11,16 +12,6 @@ if TYPE_CHECKING:
 
     from draftmark.dashboards.groups import Group
     from draftmark.results.summary import CellSummary, Lamp
-
-_SUBJECTS = {
-    "speculation": "speculation",
-    "baseline": "the baseline",
-    "losslessness": "the output",
-    "client": "the client",
-    "launches": "launches",
-    "identities": "the engine's counts",
-    "values": "values",
-}
 
 
 def sureness(cell: CellSummary, group: Group, lamps: Sequence[Lamp], *, rivals: int = 1) -> tuple[str, ...]:
@@ -64,4 +55,4 @@ def _doubts(group: Group, cell: CellSummary, lamps: Sequence[Lamp]) -> tuple[str
     meant = [
         one for one in grave if not one.cells or set(one.cells) & (group.cell_ids if one.name == "baseline" else mine)
     ]
-    return tuple(dict.fromkeys(f"{lamp.level} about {_SUBJECTS[lamp.name]}" for lamp in meant))
+    return tuple(dict.fromkeys(f"{lamp.level} about {WORDS[lamp.name].subject}" for lamp in meant))

@@ -48,7 +48,8 @@ def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
         yield baseline.lamp("baseline", "note", text + unjudged)
         return
     for lamp in _against_itself(control):
-        yield lamp.model_copy(update={"text": lamp.text + unjudged})
+        level = "unjudged" if unjudged and lamp.level == "ok" else lamp.level
+        yield lamp.model_copy(update={"level": level, "text": lamp.text + unjudged})
 
 
 def _against_itself(control: CheckedCell) -> Iterator[Lamp]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns
     from draftmark.results.records import CellRecord, Divergence
-    from draftmark.results.summary import CellSummary
-
-Name = Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
-Level = Literal["ok", "note", "warning", "fault"]
+    from draftmark.results.summary import CellSummary, LampLevel, LampName
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +29,19 @@ class CheckedCell:
     @property
     def drafts(self) -> bool:
         """Whether the arm speculates at all."""
-        return self.summary.drafter != "none"
+        return speculates(self.summary)
 
     @property
     def is_baseline(self) -> bool:
         """Whether the others are compared with this cell."""
-        return self.summary.drafter == "none" and not self.summary.control
+        return is_baseline(self.summary)
 
     @property
     def ran(self) -> bool:
         """Whether there is any successful turn to look at."""
         return self.summary.turns_ok > 0
 
-    def lamp(self, name: Name, level: Level, text: str) -> Lamp:
+    def lamp(self, name: LampName, level: LampLevel, text: str) -> Lamp:
         """Return a lamp about this cell alone."""
         return Lamp(name=name, level=level, text=text, cells=[self.summary.cell_id])
 

@@ -18,7 +18,7 @@ from draftmark.results.sanity.running import (
 from draftmark.results.sanity.sources import check_prefix_cache, check_sources
 from draftmark.results.sanity.speculation import check_speculation
 from draftmark.results.sanity.values import check_values
-from draftmark.results.summary import Lamp
+from draftmark.results.summary import LAMP_LEVELS, LAMP_NAMES, Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +38,6 @@ _PER_CELL = (
     check_values,
     check_prefix_cache,
 )
-_ORDER = ("speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values")
-_SEVERITY = ("fault", "warning", "note", "ok")
 
 
 def check_group(cells: Sequence[CheckedCell]) -> list[Lamp]:
@@ -70,4 +68,4 @@ def merged(lamps: Iterable[Lamp]) -> list[Lamp]:
         for (name, level, text), cells in joined.items()
         if level != "ok" or name not in worse
     ]
-    return sorted(kept, key=lambda lamp: (_ORDER.index(lamp.name), _SEVERITY.index(lamp.level)))
+    return sorted(kept, key=lambda lamp: (LAMP_NAMES.index(lamp.name), LAMP_LEVELS.index(lamp.level)))

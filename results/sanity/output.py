@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from draftmark.results.records import Divergence
-    from draftmark.results.sanity.cell import CheckedCell, Level
-    from draftmark.results.summary import Lamp
+    from draftmark.results.sanity.cell import CheckedCell
+    from draftmark.results.summary import Lamp, LampLevel
 
 _WORDS = {"fault": "without excuse", "numeric-tie": "at a numeric tie", "unknown": "for a reason not measured"}
 
@@ -65,7 +65,7 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
     return cell.lamp("losslessness", level, f"{said}. {judgement}")
 
 
-def _judged(found: Counter[str]) -> tuple[Level, str]:
+def _judged(found: Counter[str]) -> tuple[LampLevel, str]:
     """Return level and judgement of an arm's divergences beyond the control's."""
     if found["fault"]:
         return "fault", "Speculation changed the output, so these speeds are of another model."

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from draftmark.results.records import Environment, RunManifest
-    from draftmark.results.sanity.cell import CheckedCell, Level
-    from draftmark.results.summary import CellSummary
+    from draftmark.results.sanity.cell import CheckedCell
+    from draftmark.results.summary import CellSummary, LampLevel
 
 LATE_S = 0.05
 """A request that goes out later than this after its planned time is late."""
@@ -43,7 +43,7 @@ def check_failures(cell: CheckedCell) -> Iterator[Lamp]:
         yield cell.lamp("failures", "note", f"This arm was left out: {summary.status_text}")
         return
     if summary.turns_failed:
-        level: Level = "warning" if summary.turns_ok else "fault"
+        level: LampLevel = "warning" if summary.turns_ok else "fault"
         text = f"{summary.turns_failed:,} of {counted(done, 'turn')} failed and count in no number; see the failures."
         yield cell.lamp("failures", level, text)
     if done < summary.turns_expected and cell.record.lost is not None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.dashboards.answer.lamps import lamp_lines
-from draftmark.results.summary import Lamp
+from draftmark.dashboards.answer.lamps import WORDS, lamp_lines
+from draftmark.results.summary import LAMP_NAMES, Lamp
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -18,7 +18,7 @@ def test_the_five_lamps_every_run_owes_are_shown_even_when_not_checked(specimen:
         "Client on time",
         "Launches",
     ]
-    assert {(lamp.level, lamp.word) for lamp in found} == {("unknown", "not checked")}
+    assert {(lamp.level, lamp.word) for lamp in found} == {("unjudged", "not checked")}
 
 
 def test_the_gravest_decides_and_comes_first(specimen: ModuleType) -> None:
@@ -47,6 +47,23 @@ def test_a_green_lamp_names_cells_only_where_some_suite_has_none_of_them(specime
     assert lamp_lines(specimen.run(*cells, lamps=[everywhere]))[0].texts == ("On.",)
     once = Lamp(name="speculation", level="ok", text="On.", cells=[arms[0].cell_id])
     assert lamp_lines(specimen.run(*cells, lamps=[once]))[0].texts == ("On. (ngram D=3 on coding)",)
+
+
+def test_what_could_not_be_judged_is_not_called_ok(specimen: ModuleType) -> None:
+    text = "As fast as itself. Whether it drifted is not judged."
+    lit = [
+        Lamp(name="baseline", level="ok", text="As fast as itself.", cells=[]),
+        Lamp(name="baseline", level="unjudged", text=text, cells=[]),
+    ]
+    lamp = lamp_lines(specimen.run(specimen.baseline(), lamps=lit))[1]
+    assert (lamp.title, lamp.level, lamp.word) == ("Baseline sane", "unjudged", "not judged")
+    assert lamp.texts == (text, "As fast as itself.")
+    worse = [*lit, Lamp(name="baseline", level="note", text="More than chance.", cells=[])]
+    assert lamp_lines(specimen.run(specimen.baseline(), lamps=worse))[1].word == "note"
+
+
+def test_the_page_has_words_for_every_lamp_there_is() -> None:
+    assert tuple(WORDS) == LAMP_NAMES
 
 
 def test_extra_lamps_appear_only_when_raised(specimen: ModuleType) -> None:
