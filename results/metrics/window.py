@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from draftmark.results.counter_names import RESETS, VERIFIED
 from draftmark.results.metrics.declaration import Outcome
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns, Mask
 
 NOTE = "from engine counters over the whole cell; no interval"
+_OF_DRAFTS = ("drafting_steps", "drafted_tokens", "accepted_tokens")
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,24 @@ class WindowCounts:
 
     turns: int
     tokens: int
-    drafting: int
-    """Steps with a draft."""
-    drafted: int
-    accepted: int
-    accepted_up_to: tuple[int, ...]
+    drafting: int | None = None
+    """Steps with a draft; null, as the next two, where the engine does not count drafts."""
+    drafted: int | None = None
+    accepted: int | None = None
+    accepted_up_to: tuple[int, ...] = ()
     """Drafts accepted up to position k = 1, 2, ..., as far as the engine counts by position."""
+    verified: int | None = None
+    """Runs of the target over drafts, where the engine counts these and no drafts."""
 
     @property
     def steps(self) -> int:
-        """n^ = sum T - turns - sum a: a lower bound, by what the ends of answers cut off."""
-        return self.tokens - self.turns - self.accepted
+        """n^ = sum T - turns - sum a: a lower bound, by what the ends of answers cut off; else the runs over drafts.
+
+        These too are a lower bound, by the steps that had none.
+        """
+        if self.accepted is not None:
+            return self.tokens - self.turns - self.accepted
+        return self.verified or 0
 
     def measure(self, name: str) -> Outcome | None:
         """Return a metric by its name; null for those that counters do not tell."""
@@ -46,8 +55,11 @@ class WindowCounts:
             "coverage": self.drafting,
             "drafted_per_step": self.drafted,
         }
-        if name in over_steps and self.steps > 0:
-            return Outcome(over_steps[name] / self.steps, self.steps, "inferred", notes=("inferred, upper bound", NOTE))
+        counted = over_steps.get(name)
+        if counted is not None and self.steps > 0:
+            return Outcome(counted / self.steps, self.steps, "inferred", notes=("inferred, upper bound", NOTE))
+        if self.accepted is None:
+            return None
         if name == "acceptance_length_when_drafted" and self.drafting:
             return Outcome(1 + self.accepted / self.drafting, self.drafting, "engine", notes=(NOTE,))
         if name == "acceptance_rate" and self.drafted:
@@ -73,6 +85,18 @@ def difference(window: Mapping[str, Any]) -> dict[str, float]:
     return {name: value - before.get(name, 0.0) for name, value in window["after"].items()}
 
 
+def reset_in(window: Mapping[str, Any]) -> str | None:
+    """Return why a window's differences are no counts: counters began at zero again within it; null if none did."""
+    before, after = window["before"], window["after"]
+    if after.get(RESETS, 0.0) != before.get(RESETS, 0.0):
+        return "the engine's counters began at zero again within the cell"
+    gone = next((name for name in before if name not in after), None)
+    if gone is not None:
+        return f"the engine's counter {gone} was gone after the cell"
+    back = next((name for name, value in difference(window).items() if value < 0), None)
+    return None if back is None else f"the engine's counter {back} went back within the cell"
+
+
 def explained(cell: CellColumns) -> Mask:
     """Return the turns whose tokens are all that their requests left in the counters.
 
@@ -85,23 +109,20 @@ def explained(cell: CellColumns) -> Mask:
 def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | None:
     """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else."""
     windows = windows_of(facts)
-    if not windows or not explained(cell).all():
+    if not windows or not explained(cell).all() or any(reset_in(window) is not None for window in windows):
         return None
     sums: dict[str, float] = {}
     for counted in map(difference, windows):
         for name, value in counted.items():
             sums[name] = sums.get(name, 0.0) + value
-    needed = ("output_tokens", "drafting_steps", "drafted_tokens", "accepted_tokens")
-    if any(name not in sums for name in needed) or sums["output_tokens"] != float(cell.tokens.sum()):
+    if sums.get("output_tokens") != float(cell.tokens.sum()):
         return None
+    turns, tokens = len(cell), round(sums["output_tokens"])
+    if not all(name in sums for name in _OF_DRAFTS):
+        verified = sums.get(VERIFIED)
+        return None if verified is None else WindowCounts(turns, tokens, verified=round(verified))
     by_position: list[int] = []
     while (name := f"accepted_tokens[{len(by_position) + 1}]") in sums:
         by_position.append(round(sums[name]))
-    return WindowCounts(
-        turns=len(cell),
-        tokens=round(sums["output_tokens"]),
-        drafting=round(sums["drafting_steps"]),
-        drafted=round(sums["drafted_tokens"]),
-        accepted=round(sums["accepted_tokens"]),
-        accepted_up_to=tuple(by_position),
-    )
+    drafting, drafted, accepted = (round(sums[name]) for name in _OF_DRAFTS)
+    return WindowCounts(turns, tokens, drafting, drafted, accepted, tuple(by_position))

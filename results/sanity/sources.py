@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draftmark.results.metrics.window import difference, explained, windows_of
+from draftmark.results.metrics.window import difference, explained, reset_in, windows_of
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
 
 
 def _windows(cell: CheckedCell) -> list[dict[str, Any]]:
-    return windows_of(cell.engine)
+    return [window for window in windows_of(cell.engine) if reset_in(window) is None]
 
 
 def _turns_of(cell: CheckedCell, window: dict[str, Any]) -> Mask:

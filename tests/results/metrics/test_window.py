@@ -52,6 +52,18 @@ def test_the_numbers_follow_from_the_differences(cell: CellColumns) -> None:
     assert found["acceptance_length"].low is None
 
 
+def test_an_engine_that_counts_runs_over_drafts_alone_tells_the_acceptance_length(cell: CellColumns) -> None:
+    before, after = {"output_tokens": 5.0, "verified_steps": 3.0}, {"output_tokens": 35.0, "verified_steps": 19.0}
+    found = measured(cell, {"windows": [{"before": before, "after": after}]})
+    assert found["acceptance_length"].value == pytest.approx(28 / 16)
+    assert "inferred, upper bound" in str(found["acceptance_length"].note)
+    assert {found[name].value for name in ("acceptance_rate", "coverage", "joint_acceptance[1]")} == {None}
+
+
+def test_a_window_without_counters_is_passed_over(cell: CellColumns) -> None:
+    assert window_counts(cell, {"windows": [{"session": 0, "launch": 0, "client": {"late_s": 0.1}}]}) is None
+
+
 def test_two_windows_are_added_up(cell: CellColumns) -> None:
     half = {name: value / 2 for name, value in AFTER.items()} | {"output_tokens": 20.0}
     windows = [{"session": 0, "launch": n, "before": BEFORE, "after": half} for n in (0, 1)]
@@ -65,8 +77,19 @@ def test_two_windows_are_added_up(cell: CellColumns) -> None:
         {},
         {"windows": [{"before": BEFORE, "after": AFTER | {"output_tokens": 36.0}}]},
         {"windows": [{"before": {}, "after": {"output_tokens": 30.0}}]},
+        {"windows": [{"before": BEFORE | {"accepted_tokens": 11.0}, "after": AFTER}]},
+        {"windows": [{"before": BEFORE | {"accepted_tokens[4]": 2.0}, "after": AFTER}]},
+        {"windows": [{"before": BEFORE | {"counter_resets": 0.0}, "after": AFTER | {"counter_resets": 1.0}}]},
     ],
-    ids=["no counters", "no window", "one token of somebody else's", "an engine that counts no drafts"],
+    ids=[
+        "no counters",
+        "no window",
+        "one token of somebody else's",
+        "an engine that counts no drafts",
+        "a counter that went back",
+        "a counter that is gone",
+        "one engine of several began anew",
+    ],
 )
 def test_without_a_window_of_just_these_turns_there_is_no_number(
     cell: CellColumns, facts: dict[str, Any] | None

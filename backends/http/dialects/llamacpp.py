@@ -1,0 +1,135 @@
+"""llama.cpp: draft tokens per answer without their steps, exact counters, and drafting time in the log alone.
+
+Nothing here was tried with a real server. Sources are files of llama.cpp as of late 2026. On models whose memory cannot
+be cut back token by token (hybrid ones), a build of 2026 is said to leave steps that were accepted in part out of all
+its counts, so that the rate reads 1.0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from draftmark.backends.http.dialects.base import CACHED, MODELS, Acceptance, Dialect, Gift, chosen, served, whole
+from draftmark.backends.vllm.steps import from_statistics
+from draftmark.results.records import ReportedCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from draftmark.backends.http.reading import Answer
+
+_READ = "llamacpp:prompt_tokens"
+_STATISTICS = re.compile(r"\bstatistics\s+([\w-]+):\s+(.*)$")
+_COUNT = re.compile(r"#([a-z ]+?)\s*=\s*(\d+)")
+_DURATIONS = re.compile(r"dur\(b,g,a\)\s*=\s*([\d.]+),\s*([\d.]+),\s*([\d.]+)\s*ms")
+
+
+@dataclass(frozen=True)
+class LoggedStatistics:
+    """One `statistics` line of the log: sums since the drafter was made, so that two lines give what lay between."""
+
+    drafter: str
+    drafts: int
+    """Drafts that it made; a step with more than one drafter uses the first that gave one."""
+    drafted: int
+    accepted: int
+    begin_s: float
+    """Time it took to take in new prompts."""
+    generate_s: float
+    """Time it drafted."""
+    accept_s: float
+    """Time it took to take in what was accepted."""
+
+
+class LlamacppDialect(Dialect):
+    """`llama-server`."""
+
+    name: ClassVar[str] = "llamacpp"
+    takes_ids: ClassVar[bool] = True
+    gives: ClassVar[tuple[Gift, ...]] = (
+        Gift(
+            "counts by window",
+            "/metrics with --metrics: llamacpp:spec_decode_num_drafts, ..._num_draft_tokens, "
+            "..._num_accepted_tokens(_per_pos)",
+            "tools/server/server-task.cpp server_task_result_metrics",
+        ),
+        Gift(
+            "drafting time",
+            "log: statistics <drafter>: ... dur(b,g,a) = ... ms",
+            "common/speculative.cpp common_speculative_print_stats, docs/speculative.md",
+        ),
+        Gift("ids as prompt", "prompt of /v1/completions", "tools/server/README.md"),
+        Gift("cached prompt tokens", "timings.cache_n", "tools/server/server-task.cpp result_timings::to_json"),
+    )
+    counters_path: ClassVar[str | None] = "/metrics"
+    counter_names: ClassVar[Mapping[str, str]] = {
+        "llamacpp:tokens_predicted": "output_tokens",
+        _READ: _READ,
+        "llamacpp:prompt_tokens_cached": CACHED,
+        "llamacpp:spec_decode_num_drafts": "drafting_steps",
+        "llamacpp:spec_decode_num_draft_tokens": "drafted_tokens",
+        "llamacpp:spec_decode_num_accepted_tokens": "accepted_tokens",
+        "llamacpp:spec_decode_num_accepted_tokens_per_pos": "accepted_tokens",
+    }
+    info_paths: ClassVar[tuple[str, ...]] = ("/props", MODELS)
+
+    def acceptance(self, answer: Answer, *, drafts: bool, resolved: Mapping[str, Any] | None = None) -> Acceptance:
+        """Return the steps of an answer without drafts; with drafts, their number is not told."""
+        del resolved
+        if answer.failure is not None:
+            return Acceptance()
+        timings = next((one["timings"] for one in reversed(answer.raw) if isinstance(one.get("timings"), dict)), None)
+        cached = whole(timings, "cache_n")
+        details: dict[str, Any] = {} if cached is None else {CACHED: cached}
+        if not drafts:
+            return Acceptance(details=details)
+        if timings is None:
+            return Acceptance(reasons=("the answer has no timings",))
+        drafted, accepted = whole(timings, "draft_n"), whole(timings, "draft_n_accepted")
+        if not drafted:  # left out where nothing was drafted
+            none = ReportedCounts(drafting_steps=0, drafted=0, accepted=0)
+            if answer.output_tokens is None or answer.output_tokens < 1:
+                return Acceptance(reported=none, details=details, reasons=("the server counted no output tokens",))
+            steps = from_statistics([], [], answer.output_tokens)
+            return Acceptance(steps.steps, steps.inferred, none, details)
+        details |= {"draft_n": drafted, "draft_n_accepted": accepted}
+        return Acceptance(details=details, reasons=("timings count draft tokens and no steps: see the counters",))
+
+    def named(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """Add the prompt tokens from the cache to those that were read, which llama.cpp counts apart."""
+        found = dict(sums)
+        if _READ in found and CACHED in found:
+            found["prompt_tokens"] = found.pop(_READ) + found[CACHED]
+        return found
+
+    def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        """Return build, model, slots, context of one slot, and the most tokens one draft may have."""
+        props = info.get("/props")
+        found = {**served(info), **chosen(props, {"build_info": "llama.cpp", "total_slots": "slots"})}
+        defaults = props.get("default_generation_settings") if isinstance(props, dict) else None
+        found |= chosen(defaults, {"n_ctx": "context_limit"})
+        params = defaults.get("params") if isinstance(defaults, dict) else None
+        return found | chosen(params, {"speculative.n_max": "draft_length", "speculative.types": "method"})
+
+
+def parse_log(line: str) -> LoggedStatistics | None:
+    """Return what a line of the server's log says of drafting; null for other lines, and builds that log no time."""
+    found = _STATISTICS.search(line)
+    durations = None if found is None else _DURATIONS.search(found.group(2))
+    if found is None or durations is None:
+        return None
+    counts = {name.strip(): int(value) for name, value in _COUNT.findall(found.group(2))}
+    if not {"gen drafts", "gen tokens", "acc tokens"} <= counts.keys():
+        return None
+    begin, generate, accept = (float(one) / 1e3 for one in durations.groups())
+    return LoggedStatistics(
+        drafter=found.group(1),
+        drafts=counts["gen drafts"],
+        drafted=counts["gen tokens"],
+        accepted=counts["acc tokens"],
+        begin_s=begin,
+        generate_s=generate,
+        accept_s=accept,
+    )

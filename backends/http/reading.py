@@ -1,0 +1,377 @@
+"""From one HTTP exchange to what the server answered: pieces with their stamps, text, tokens, how it ended.
+
+Read after the stream has ended, so that it costs no time of any other. Nothing is guessed: text is never counted as
+tokens, and a piece of text is not one token.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from draftmark.backends.http.failures import complaint, failure_of_status, kind_of, quoted
+from draftmark.backends.http.sse import events_of
+from draftmark.results.records import TurnFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from draftmark.backends.http.exchange import Exchange
+    from draftmark.backends.http.sse import Event
+
+DONE = "[DONE]"
+_ABORTED = ("abort", "aborted", "cancelled", "canceled", "error", "timeout", "content_filter")
+"""Ends that leave an answer incomplete: the engine gave up on it, or a filter cut it."""
+_ID_KEYS = ("token_ids", "response_token_ids")
+"""Where servers put the ids of the tokens of a piece; the second is SGLang's."""
+_TOOLS = ("tool_calls", "function_call")
+_KIND_OF_ENDING = {"refused": "connection", "cut": "connection", "timeout": "timeout", "protocol": "protocol"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Output that came with one read of the socket."""
+
+    at_s: float
+    text: str
+    reasoning: str
+    tokens: int | None
+    """As the server counted them; null where it did not."""
+    ids: tuple[int, ...] | None
+
+
+@dataclass(slots=True)
+class Answer:
+    """What one exchange says."""
+
+    failure: TurnFailure | None = None
+    finish_reason: Literal["eos", "stop", "length", "abort"] | None = None
+    """`eos` where the server tells it from a stop string or token, `stop` for either; `length` also where the context
+    was full, which the asker knows by the tokens. Calls of tools end by the model's own end, so they are `eos`; a
+    reason of the server's own is null, with a note."""
+    chunks: list[Chunk] = field(default_factory=list)
+    """Those that hold output alone; one per read."""
+    text: str = ""
+    reasoning: str = ""
+    ids: tuple[int, ...] | None = None
+    """All output tokens, where the server gave every one."""
+    prompt_ids: tuple[int, ...] | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_prompt_tokens: int | None = None
+    token_source: Literal["ids", "usage"] | None = None
+    first_answer_s: float | None = None
+    """When text of the answer, not of its reasoning, first came; null if none did."""
+    notes: list[str] = field(default_factory=list)
+    raw: list[dict[str, Any]] = field(default_factory=list)
+    """Every decoded event, for what an engine adds of its own."""
+
+
+def read_answer(exchange: Exchange, *, chat: bool, streamed: bool = True, secrets: Sequence[str] = ()) -> Answer:
+    """Understand one exchange.
+
+    Args:
+        exchange: As the client recorded it.
+        chat: The request went to `/v1/chat/completions`; else to `/v1/completions`.
+        streamed: The request asked for a stream.
+        secrets: Values that must not be repeated from what the server says, such as the key.
+    """
+    reader = _Reader(exchange, chat=chat, secrets=secrets)
+    if exchange.status is None:
+        if exchange.ending == "complete":
+            reader.fail("connection", "the server closed the connection without an answer")
+    elif not 200 <= exchange.status < 300:
+        reader.fail_by_status(exchange.status)
+    elif streamed and not _is_json(exchange.reads):
+        reader.read_stream()
+    else:
+        reader.read_whole(asked_to_stream=streamed)
+    reader.close()
+    return reader.answer
+
+
+def _is_json(reads: Sequence[bytes]) -> bool:
+    """Say whether a body is one JSON object whatever its header says; an event stream never opens with a brace."""
+    start = next((stripped for read in reads if (stripped := read.lstrip())), b"")
+    return start.startswith(b"{")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Output of one event."""
+
+    read: int
+    text: str
+    reasoning: str
+    ids: tuple[int, ...] | None
+    counted: int | None
+    """The server's own running count of output tokens, where every event has it."""
+
+
+class _Reader:
+    """Reads one exchange into one answer."""
+
+    def __init__(self, exchange: Exchange, *, chat: bool, secrets: Sequence[str]) -> None:
+        self.answer = Answer()
+        self._exchange = exchange
+        self._chat = chat
+        self._secrets = secrets
+        self._pieces: list[_Piece] = []
+        self._finish: str | None = None
+        self._stop: tuple[str, Any] | None = None
+        self._done = False
+        self._usage: dict[str, Any] | None = None
+
+    def fail(self, kind: str, message: str) -> None:
+        """Record why the turn failed; the first reason stays."""
+        if self.answer.failure is None:
+            self.answer.failure = TurnFailure(kind=kind, message=quoted(message, self._secrets))
+
+    def fail_by_status(self, status: int) -> None:
+        """Read an answer whose status says that there is none."""
+        self.answer.failure = failure_of_status(status, self._exchange.body, self._secrets)
+
+    def read_stream(self) -> None:
+        """Read server-sent events up to the first error."""
+        for read, event in events_of(self._exchange.reads):
+            if self._done:
+                self.answer.notes.append("the server went on after [DONE]")
+                break
+            data = event.data.strip()
+            if not data:
+                continue
+            if data == DONE:
+                self._done = True
+            elif not self._take(read, event):
+                break
+        if self.answer.failure is None:
+            self._judge_ending()
+
+    def _take(self, read: int, event: Event) -> bool:
+        """Take one event; say whether to go on."""
+        try:
+            decoded = json.loads(event.data)
+        except (ValueError, RecursionError):
+            if event.unfinished:
+                self._fail_midway()
+            elif event.event == "error":
+                self.fail(kind_of(None, event.data), event.data)
+            else:
+                self.fail("protocol", f"an event of the stream is no JSON: {event.data[:100]}")
+            return False
+        if event.event == "error" and complaint(decoded) is None:
+            decoded = {"error": decoded}
+        if not isinstance(decoded, dict):
+            self.fail("protocol", f"an event of the stream is no JSON object: {event.data[:100]}")
+            return False
+        self.answer.raw.append(decoded)
+        found = complaint(decoded)
+        if found is not None:
+            self.fail(kind_of(found[1], found[0]), found[0])
+            return False
+        self._take_decoded(read, decoded)
+        return True
+
+    def _take_decoded(self, read: int, decoded: dict[str, Any]) -> None:
+        usage = decoded.get("usage")
+        if isinstance(usage, dict):
+            self._usage = usage
+        self._take_prompt_ids(decoded)
+        for choice in _choices(decoded):
+            self._take_prompt_ids(choice)
+            if choice.get("index", 0) != 0:
+                self._note("the server gave more than one choice; only the first is read")
+                continue
+            inner = choice.get("delta") or choice.get("message") or {} if self._chat else choice
+            text = _string(inner.get("content" if self._chat else "text"))
+            reasoning = _string(inner.get("reasoning_content")) or _string(inner.get("reasoning"))
+            ids = next((found for key in _ID_KEYS if (found := _ids(choice.get(key))) is not None), None)
+            if text or reasoning or ids or inner.get("tool_calls") or inner.get("function_call"):
+                counted = _count(usage, "completion_tokens")
+                self._pieces.append(_Piece(read, text, reasoning, ids, counted))
+            if choice.get("finish_reason"):
+                self._finish = str(choice["finish_reason"])
+                key = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
+                self._stop = None if key is None else (key, choice[key])
+
+    def _take_prompt_ids(self, holder: dict[str, Any]) -> None:
+        found = _ids(holder.get("prompt_token_ids"))
+        if found is not None:
+            self.answer.prompt_ids = found
+
+    def read_whole(self, *, asked_to_stream: bool) -> None:
+        """Read an answer that is one JSON object."""
+        body = self._exchange.body
+        if self._exchange.ending != "complete":
+            return
+        try:
+            decoded = json.loads(body)
+        except (ValueError, RecursionError):
+            decoded = None
+        if not isinstance(decoded, dict):
+            said = body[:100].decode("utf-8", "replace")
+            self.fail("protocol", f"the answer is no JSON object: {said}" if said else "the answer is empty")
+            return
+        self.answer.raw.append(decoded)
+        found = complaint(decoded)
+        if found is not None:
+            self.fail(kind_of(found[1], found[0]), found[0])
+            return
+        if asked_to_stream:
+            self._note("asked for a stream, the server answered in one piece")
+        self._take_decoded(len(self._exchange.reads) - 1, decoded)
+        self._done = True
+        self._judge_ending()
+
+    def _judge_ending(self) -> None:
+        ending, finish = self._exchange.ending, self._finish
+        if ending != "complete" and not self._done:
+            return  # `close` says how it ended
+        if finish is None:
+            more = "" if self._done else " or [DONE]"
+            self.fail("protocol", f"the stream ended without finish_reason{more}")
+        elif finish in _ABORTED:
+            self.fail("engine-error", f"the server ended the answer with finish_reason {finish}")
+        elif not self._done:
+            self._note("the stream ended without [DONE]")
+        elif ending != "complete":
+            self._note("the connection broke after [DONE]")
+
+    def _fail_midway(self) -> None:
+        ending = self._exchange.ending
+        how = "the stream ended" if ending == "complete" else _broken(self._exchange)
+        self.fail(_KIND_OF_ENDING.get(ending, "connection"), f"{how} in the middle of an event")
+
+    def close(self) -> None:
+        """Put together what was read."""
+        if self._exchange.ending != "complete" and not self._done:
+            self.fail(_KIND_OF_ENDING[self._exchange.ending], _broken(self._exchange))
+        self._add_up_pieces()
+        self._count_tokens()
+        self._name_finish()
+        answer = self.answer
+        if answer.failure is not None and answer.chunks:
+            held = len(answer.chunks)
+            self._note(f"{held} {'piece' if held == 1 else 'pieces'} of output came before it failed")
+
+    def _add_up_pieces(self) -> None:
+        answer, stamps = self.answer, self._exchange.read_s
+        answer.text = "".join(piece.text for piece in self._pieces)
+        answer.reasoning = "".join(piece.reasoning for piece in self._pieces)
+        first = next((piece for piece in self._pieces if piece.text), None)
+        answer.first_answer_s = None if first is None else stamps[first.read]
+        tokens = _tokens_per_piece(self._pieces)
+        by_read: dict[int, list[tuple[_Piece, int | None]]] = {}
+        for piece, count in zip(self._pieces, tokens, strict=True):
+            by_read.setdefault(piece.read, []).append((piece, count))
+        for read, held in by_read.items():
+            counts = [count for _, count in held if count is not None]
+            given = [piece.ids for piece, _ in held if piece.ids is not None]
+            answer.chunks.append(
+                Chunk(
+                    at_s=stamps[read],
+                    text="".join(piece.text for piece, _ in held),
+                    reasoning="".join(piece.reasoning for piece, _ in held),
+                    tokens=sum(counts) if len(counts) == len(held) else None,
+                    ids=tuple(one for ids in given for one in ids) if len(given) == len(held) else None,
+                )
+            )
+
+    def _count_tokens(self) -> None:
+        answer, usage = self.answer, self._usage
+        answer.prompt_tokens = _count(usage, "prompt_tokens")
+        answer.output_tokens = _count(usage, "completion_tokens")
+        answer.token_source = None if answer.output_tokens is None else "usage"
+        inside = (usage or {}).get("completion_tokens_details")
+        answer.reasoning_tokens = _count(inside, "reasoning_tokens")
+        if answer.reasoning_tokens is None:
+            answer.reasoning_tokens = _count(usage, "reasoning_tokens")  # SGLang's place
+        answer.cached_prompt_tokens = _count((usage or {}).get("prompt_tokens_details"), "cached_tokens")
+        if answer.chunks and all(chunk.ids is not None for chunk in answer.chunks):
+            ids = tuple(one for chunk in answer.chunks for one in chunk.ids or ())
+            if answer.output_tokens in (None, len(ids)):
+                answer.ids, answer.output_tokens, answer.token_source = ids, len(ids), "ids"
+            else:
+                self._note(
+                    f"the server gave {len(ids)} token ids and counted {answer.output_tokens}: its count is kept"
+                )
+        if answer.output_tokens is None and answer.failure is None:
+            self._note("the server counted no output tokens")
+        if (answer.reasoning_tokens or 0) > (answer.output_tokens or 0) and answer.output_tokens is not None:
+            self._note(f"{answer.reasoning_tokens} reasoning tokens exceed {answer.output_tokens} output tokens")
+
+    def _name_finish(self) -> None:
+        finish = self._finish
+        if finish is None:
+            return
+        if finish == "stop":
+            self.answer.finish_reason = "eos" if self._stopped_by_end() else "stop"
+        elif finish == "length":
+            self.answer.finish_reason = "length"
+        elif finish in _TOOLS:
+            self.answer.finish_reason = "eos"
+        elif finish in _ABORTED:
+            self.answer.finish_reason = "abort"
+        else:
+            self._note(f"finish_reason {quoted(finish)} is the server's own")
+
+    def _stopped_by_end(self) -> bool:
+        """Say whether the server tells that the model's end token ended the answer, and no stop string.
+
+        vLLM and TensorRT-LLM name what stopped an answer in `stop_reason`, null for the end token; SGLang in
+        `matched_stop`, which holds the end token's id.
+        """
+        if self._stop is None:
+            return False
+        key, value = self._stop
+        return not isinstance(value, str) and (key == "stop_reason" or value is not None)
+
+    def _note(self, text: str) -> None:
+        if text not in self.answer.notes:
+            self.answer.notes.append(text)
+
+
+def _tokens_per_piece(pieces: list[_Piece]) -> list[int | None]:
+    """Return how many tokens each piece brought, by its ids or by how the server's running count rose.
+
+    The count is of use only where every piece has it; tokens that came without text belong to the next piece.
+    """
+    if all(piece.ids is not None for piece in pieces):
+        return [len(piece.ids or ()) for piece in pieces]
+    counted = [piece.counted for piece in pieces]
+    if any(count is None for count in counted):
+        return [None if piece.ids is None else len(piece.ids) for piece in pieces]
+    rises = [(now or 0) - (before or 0) for before, now in zip([0, *counted[:-1]], counted, strict=True)]
+    return [*rises] if all(rise >= 0 for rise in rises) else [None] * len(pieces)
+
+
+def _choices(decoded: dict[str, Any]) -> list[dict[str, Any]]:
+    choices = decoded.get("choices")
+    return [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _ids(value: object) -> tuple[int, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(one, int) for one in value):
+        return None
+    return tuple(value)
+
+
+def _count(holder: object, key: str) -> int | None:
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _broken(exchange: Exchange) -> str:
+    words = {
+        "refused": "no connection could be made",
+        "cut": "the connection was lost",
+        "timeout": "nothing came for too long",
+        "protocol": "the answer is no HTTP",
+    }[exchange.ending]
+    return words if exchange.problem is None else f"{words}: {exchange.problem}"
