@@ -109,7 +109,7 @@ class Backend(Protocol):
         """
         ...
 
-    def client_facts(self) -> dict[str, Any] | None:
+    async def client_facts(self) -> dict[str, Any] | None:
         """Return what the client noticed of itself since this was last asked: its own lateness, seconds of CPU.
 
         Called before and after each cell; null where no client of ours stands between the stamps and the engine.

@@ -20,7 +20,8 @@ from pydantic import (
 )
 
 from draftmark.backends.base import BackendError
-from draftmark.results.records import Arm, Record
+from draftmark.results.record import Record
+from draftmark.results.records import Arm
 
 
 def as_list(value: object) -> object:
@@ -247,3 +248,15 @@ class SyntheticSpec(_Drafting):
         if not isinstance(self.over.get("kind"), str) or self.over["kind"] in {"none", "synthetic"}:
             raise ValueError("over must be the entry of a drafter, such as {kind: draft-model, model: NAME}")
         return self
+
+
+class AsServedSpec(DrafterSpec):
+    """Whatever a server that is running already drafts with, which Draftmark cannot set."""
+
+    kind: Literal["as-served"] = "as-served"
+    draft_length: Annotated[int, Field(ge=0, le=LONGEST_DRAFT)] = 0
+    """The D it was started with; 0 where it does not speculate or nothing is known. Held against what it tells."""
+
+    def draft_lengths(self) -> list[int]:
+        """Return the one D."""
+        return [self.draft_length]

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
 
 SHORTEST = 8
 """Values below this many characters are no keys, and would blot out ordinary words."""
-_SECRET = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|AUTH|APIKEY)(?:_|$)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|AUTH|AUTHORIZATION|COOKIE|APIKEY)(?:[_-]|$)",
+    re.IGNORECASE,
+)
+
+
+def named_like_a_secret(name: str) -> bool:
+    """Say whether a variable, header or key has the name of a secret: API_KEY, Authorization, x-api-key."""
+    return _SECRET.search(name) is not None
 
 
 def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:

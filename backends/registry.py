@@ -18,6 +18,11 @@ BACKENDS: KindTable[BackendSpec] = KindTable(
     builtin={
         "reference": "draftmark.backends.reference:ReferenceSpec",
         "vllm": "draftmark.backends.vllm:VllmSpec",
+        "vllm-server": "draftmark.backends.servers.vllm:VllmServerSpec",
+        "sglang-server": "draftmark.backends.servers.sglang:SglangServerSpec",
+        "trtllm-server": "draftmark.backends.servers.trtllm:TrtllmServerSpec",
+        "llamacpp-server": "draftmark.backends.servers.llamacpp:LlamacppServerSpec",
+        "openai": "draftmark.backends.http:OpenaiSpec",
     },
 )
 
@@ -39,5 +44,6 @@ DRAFTERS: KindTable[DrafterSpec] = KindTable(
         "medusa": "draftmark.backends.drafters:MedusaSpec",
         "custom": "draftmark.backends.drafters:CustomSpec",
         "synthetic": "draftmark.backends.drafters:SyntheticSpec",
+        "as-served": "draftmark.backends.drafters:AsServedSpec",
     },
 )

@@ -19,7 +19,9 @@ class Exchange:
     """One request and the answer to it; stamps are `time.perf_counter()` seconds."""
 
     sent_s: float
-    """When the last byte of the request was handed to the socket."""
+    """When the last byte of the request was handed to the socket; where it never was, when that was begun."""
+    connect_s: float | None = None
+    """Seconds that opening the connection took, TLS included, before `sent_s`; null where none was opened."""
     status: int | None = None
     """HTTP status; null where no answer began."""
     headers: dict[str, str] = field(default_factory=dict)

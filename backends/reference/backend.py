@@ -127,7 +127,7 @@ class ReferenceBackend:
         except (RuntimeError, ValueError, IndexError, MemoryError) as fault:  # torch's, memory running out among them
             raise TurnFailed(f"the reference engine failed on this turn: {fault}", kind="engine-error") from fault
 
-    def client_facts(self) -> None:
+    async def client_facts(self) -> None:
         """Return nothing: the engine runs in this very process."""
 
     def counters(self) -> dict[str, float] | None:

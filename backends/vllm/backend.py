@@ -116,7 +116,7 @@ class VllmBackend:
             raise TurnFailed(str(fault), kind=fault.kind) from fault
         return Observation.model_validate(answer)
 
-    def client_facts(self) -> None:
+    async def client_facts(self) -> None:
         """Return nothing: stamps are taken beside the engine."""
 
     def counters(self) -> dict[str, float] | None:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from draftmark.bench.cli.app import complain
 from draftmark.bench.cli.display import emit, emit_rich
 
 if TYPE_CHECKING:
+    from draftmark.bench.plans.prepared import Prepared
     from draftmark.bench.running.progress import Reporter
     from draftmark.bench.running.runner import Outcome
 
@@ -24,23 +25,51 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def run(
-    plan: Path = typer.Argument(..., help="The plan file."),
+    plan: Path | None = typer.Argument(None, help="The plan file; or name a server with --url."),
+    *,
+    url: str | None = typer.Option(None, help="A running server that speaks the OpenAI API, instead of a plan."),
+    suite: list[str] = typer.Option(
+        ["coding"], help="With --url: a suite of `suites list`, or a file; may be repeated."
+    ),
+    concurrency: str = typer.Option("1", help="With --url: turns in flight at once, such as 1,8,64."),
+    limit: int | None = typer.Option(None, min=1, help="With --url: prompts of each suite."),
+    max_tokens: int | None = typer.Option(None, min=1, help="With --url: most tokens of an answer."),
+    model: str | None = typer.Option(None, help="With --url: the model's name on the server, where it has several."),
+    draft_length: int | None = typer.Option(None, min=0, help="With --url: D, where the server does not tell it."),
+    api_key_env: str | None = typer.Option(None, help="With --url: the environment variable that holds the key."),
+    target: str | None = typer.Option(None, help="With --url: the model's tokenizer, to send token ids."),
     out: Path | None = typer.Option(None, help="Run folder; one that holds this plan's run goes on where it stopped."),
     runs_root: Path = typer.Option(Path("runs"), help="Where a new run folder is made, unless --out names one."),
     quiet: bool = typer.Option(False, help="Print the run folder and nothing else."),
 ) -> None:
-    """Run a plan, or go on with a run that was interrupted.
+    """Run a plan, or ask a running server; goes on with a run that was interrupted.
 
     Exits with 0 when done, 1 when done with failed turns, a lost engine or no token at all, 2 for wrong input, 3 where
     the folder cannot be written, and 130 when interrupted; Ctrl-C lets the turn in flight finish and keeps everything.
     """
     from draftmark.bench.environment import environment
-    from draftmark.bench.plans.prepared import prepare
     from draftmark.bench.running.interruption import Interruption
     from draftmark.bench.running.runner import run_plan
     from draftmark.results.store import new_run_folder
 
-    prepared = prepare(plan)
+    if (plan is None) == (url is None):
+        raise typer.BadParameter("name a plan file, or a server with --url; not both", param_hint="PLAN")
+    if plan is not None:
+        from draftmark.bench.plans.prepared import prepare
+
+        prepared = prepare(plan)
+    else:
+        prepared = _server(
+            url=url,
+            suite=suite,
+            concurrency=concurrency,
+            limit=limit,
+            max_tokens=max_tokens,
+            model=model,
+            draft_length=draft_length,
+            api_key_env=api_key_env,
+            target=target,
+        )
     folder = out if out is not None else new_run_folder(runs_root, prepared.plan.name)
     with ExitStack() as stack:
         stop = stack.enter_context(Interruption(_say_stopping))
@@ -57,17 +86,36 @@ def run(
         _show(outcome)
     emit(str(folder) if quiet else f"run folder: {folder}")
     if outcome.status == "interrupted":
-        complain(f"interrupted; all finished turns are kept. To go on:\n{resume_command(plan, folder, quiet=quiet)}")
+        complain(f"interrupted; all finished turns are kept. To go on:\n{resume_command(folder)}")
     elif not outcome.output_tokens:
         complain("the run produced no token at all; see the failures above")
     raise typer.Exit(outcome.exit_code)
 
 
-def resume_command(plan: Path, folder: Path, *, quiet: bool) -> str:
-    """Return the command that goes on with a run, quoted for the shell; it names this program as it was called."""
-    found, called = shutil.which("draftmark"), sys.argv[0]
+def resume_command(folder: Path) -> str:
+    """Return the command that goes on with a run: as this one was called, quoted for the shell, with its folder."""
+    found, (called, *words) = shutil.which("draftmark"), sys.argv
     program = "draftmark" if found is not None and Path(found).resolve() == Path(called).resolve() else called
-    return shlex.join([program, "run", str(plan), "--out", str(folder), *(["--quiet"] if quiet else [])])
+    named = any(word == "--out" or word.startswith("--out=") for word in words)
+    return shlex.join([program, *words, *([] if named else ["--out", str(folder)])])
+
+
+def _server(**told: Any) -> Prepared:
+    """Make the plan of a running server ready."""
+    from draftmark.bench.cli.suites import find_suite
+    from draftmark.bench.plans.prepared import prepare_data
+    from draftmark.bench.plans.served import NAME, Asked, server_plan
+
+    suites = [find_suite(name, told["limit"]) for name in told.pop("suite")]
+    del told["limit"]
+    text = told.pop("concurrency")
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise typer.BadParameter(
+            f"{text!r} is no list of whole numbers from 1, such as 1,8,64", param_hint="--concurrency"
+        )
+    asked = Asked(suites=suites, concurrency=[int(part) for part in parts], **told)
+    return prepare_data(server_plan(asked), NAME)
 
 
 def _show(outcome: Outcome) -> None:

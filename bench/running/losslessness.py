@@ -14,7 +14,7 @@ from draftmark.results.records import Divergence
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from draftmark.backends.base import Backend, TieEvidence
     from draftmark.bench.plans.cells import Group
@@ -100,6 +100,20 @@ class _Judging:
         """Ask the target; a check that fails is told instead of raised, since everything is measured already."""
         if point.baseline_id is None or point.arm_id is None or turn.output_ids is None:
             return None, None
+        asked, problem = self._asked(turn)
+        if asked is None:
+            return None, problem
+        try:
+            engine = self._engine(cell)
+            if engine is None:
+                return None, None
+            prefix = [*asked, *turn.output_ids[: point.position]]
+            return engine.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id)), None
+        except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
+            return None, redacted(f"the engine could not be asked: {type(fault).__name__}: {fault}")
+
+    def _asked(self, turn: TurnRecord) -> tuple[Sequence[int] | None, str | None]:
+        """Return the ids that a turn was asked, or why they are unknown."""
         prompt = self._prompts[turn.question_id]
         try:
             asked = self._questions.question(turn.cell_id, self._group.suite.name, prompt, turn.repeat, turn.turn_index)
@@ -109,14 +123,7 @@ class _Judging:
             return None, "what this turn was asked cannot be rebuilt: an earlier answer of its conversation is missing"
         if asked.ids is None:
             return None, "the prompt was sent as messages, so that its tokens are unknown"
-        try:
-            engine = self._engine(cell)
-            if engine is None:
-                return None, None
-            prefix = [*asked.ids, *turn.output_ids[: point.position]]
-            return engine.tie_evidence(cell.key.arm, prefix, (point.baseline_id, point.arm_id)), None
-        except Exception as fault:  # noqa: BLE001 - whatever an engine does here must not cost the run
-            return None, redacted(f"the engine could not be asked: {type(fault).__name__}: {fault}")
+        return asked.ids, None
 
 
 def _key(turn: TurnRecord) -> tuple[str, int, int]:

@@ -159,7 +159,7 @@ class FakeBackend:
         margin = 0.001 if "TIE" in prompt else 5.0
         return TieEvidence(top_two=tokens, margin=margin, numeric_difference=0.01)
 
-    def client_facts(self) -> dict[str, Any] | None:
+    async def client_facts(self) -> dict[str, Any] | None:
         return None
 
     def counters(self) -> dict[str, float] | None:

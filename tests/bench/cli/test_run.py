@@ -160,24 +160,24 @@ def test_hostile_names_stay_text_in_paths_terminal_and_json(
 
 
 def test_the_resume_command_survives_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["/opt/my venv/bin/draftmark"])
-    command = resume_command(Path("my plan.yaml"), Path("runs/it's"), quiet=True)
-    assert shlex.split(command) == [
-        "/opt/my venv/bin/draftmark",
-        "run",
-        "my plan.yaml",
-        "--out",
-        "runs/it's",
-        "--quiet",
-    ]
+    called = ["/opt/my venv/bin/draftmark", "run", "my plan.yaml", "--quiet"]
+    monkeypatch.setattr("sys.argv", called)
+    assert shlex.split(resume_command(Path("runs/it's"))) == [*called, "--out", "runs/it's"]
+
+
+@pytest.mark.parametrize("named", [["--out", "run"], ["--out=run"]])
+def test_the_resume_command_names_the_folder_once(monkeypatch: pytest.MonkeyPatch, named: list[str]) -> None:
+    called = ["/opt/draftmark", "run", *named, "--url", "http://127.0.0.1:1"]
+    monkeypatch.setattr("sys.argv", called)
+    assert shlex.split(resume_command(Path("run"))) == called
 
 
 def test_on_the_path_the_program_is_named_without_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "draftmark"
     program.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.argv", [str(program)])
-    assert resume_command(Path("p.yaml"), Path("run"), quiet=False) == "draftmark run p.yaml --out run"
+    monkeypatch.setattr("sys.argv", [str(program), "run", "p.yaml"])
+    assert resume_command(Path("run")) == "draftmark run p.yaml --out run"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
