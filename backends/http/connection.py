@@ -63,7 +63,8 @@ class Connection(asyncio.Protocol):
         self._feed = self._parser.feed_data
         self._ended = self._loop.create_future()
         self._now = exchange.sent_s = time.perf_counter()
-        self._timer = self._loop.call_later(idle_timeout_s, self._check)
+        first_s = idle_timeout_s if total_timeout_s is None else min(idle_timeout_s, total_timeout_s)
+        self._timer = self._loop.call_later(first_s, self._check)
         self._send(exchange, request)
         try:
             await self._ended
