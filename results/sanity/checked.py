@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from draftmark.results.sanity.baseline import check_baseline
 from draftmark.results.sanity.cell import CheckedCell
+from draftmark.results.sanity.client import check_lateness
 from draftmark.results.sanity.counts import check_counts
 from draftmark.results.sanity.output import check_output
 from draftmark.results.sanity.running import (
@@ -31,6 +32,7 @@ __all__ = ["CheckedCell", "check_group", "check_run", "merged"]
 _PER_CELL = (
     check_speculation,
     check_client,
+    check_lateness,
     check_launches,
     check_counts,
     check_sources,
