@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import TieEvidence, TurnFailed
+from draftmark.backends.http.failures import kind_of
 from draftmark.backends.vllm.arrivals import Arrivals
 from draftmark.backends.vllm.gathering import Gathering
 from draftmark.backends.vllm.resolved import flat
@@ -163,8 +164,7 @@ class Child:
             raise
         except Exception as fault:
             cause = fault.__cause__ or fault
-            kind = "context-limit" if isinstance(cause, ValueError) and "length" in str(cause) else "engine-error"
-            raise TurnFailed(f"{type(cause).__name__}: {cause}", kind=kind) from fault
+            raise TurnFailed(f"{type(cause).__name__}: {cause}", kind=kind_of(None, str(cause))) from fault
         return ids, last
 
     async def _steps(self, name: str, tokens: int, statistics: dict[str, Any] | None) -> Told:
