@@ -55,11 +55,12 @@ def read_series(text: str, names: Mapping[str, str]) -> dict[str, float]:
         if place is not None:
             name = f"{name}[{_position(sample.name, place)}]"
         series = name + "{" + ",".join(f'{key}="{labels[key]}"' for key in sorted(labels)) + "}"
-        if not (math.isfinite(sample.value) and sample.value >= 0):
-            raise MetricsUnreadable(f"the counter {sample.name} of the metrics endpoint is {sample.value}, no count")
+        value = float(sample.value)
+        if not (math.isfinite(value) and value >= 0):
+            raise MetricsUnreadable(f"the counter {sample.name} of the metrics endpoint is {value:g}, no count")
         if series in found:
             raise MetricsUnreadable(f"the metrics endpoint has the counter {sample.name} twice with the same labels")
-        found[series] = sample.value
+        found[series] = value
     return found
 
 
