@@ -75,6 +75,8 @@ class CellColumns:
     prompt_tokens: Ints
     """-1 unknown."""
     scheduled_s: Floats
+    held_s: Floats
+    """Seconds for which a cap on the turns in flight held it back; NaN without one."""
     sent_s: Floats
     first_s: Floats
     """First token."""

@@ -134,6 +134,7 @@ _MOST_PER_STEP = np.iinfo(np.int16).max
 def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
     return {
         "scheduled_s": turn.scheduled_s,
+        "held_s": turn.held_s,
         "sent_s": turn.sent_s,
         "first_s": turn.first_token_s,
         "last_s": turn.last_token_s,

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 _TEXT, _COUNT, _MAYBE_COUNT, _SECONDS = "string", "int64", "Int64", "float64"
 
 CELL_COLUMNS = {
-    **dict.fromkeys(("cell_id", "backend", "target", "drafter", "arm", "group", "suite", "category", "status"), _TEXT),
-    **dict.fromkeys(("draft_length", "concurrency", "turns_ok", "turns_failed", "turns_expected", "truncated"), _COUNT),
+    **dict.fromkeys(("cell_id", "backend", "target", "drafter", "arm", "group", "suite", "category"), _TEXT),
+    **dict.fromkeys(("load", "status"), _TEXT),
+    **dict.fromkeys(("draft_length", "turns_ok", "turns_failed", "turns_expected", "truncated"), _COUNT),
+    "concurrency": _MAYBE_COUNT,
     "control": "bool",
 }
 """Fields of a cell's summary that become columns, with their pandas type; so below."""
@@ -44,7 +46,7 @@ TURN_COLUMNS = {
     **dict.fromkeys(("category", "sub_category", "status", "finish_reason", "output_text", "prompt_hash"), _TEXT),
     **dict.fromkeys(("prompt_tokens", "output_tokens"), _MAYBE_COUNT),
     **dict.fromkeys(("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "done_s"), _SECONDS),
-    **dict.fromkeys(("prefill_s", "draft_prefill_s"), _SECONDS),
+    **dict.fromkeys(("held_s", "prefill_s", "draft_prefill_s"), _SECONDS),
 }
 STEP_COLUMNS = {
     **dict.fromkeys(("step", "drafted", "accepted", "delivered"), _COUNT),

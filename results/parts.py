@@ -13,7 +13,7 @@ from draftmark.results.columns import UNCATEGORISED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from draftmark.results.columns import CellColumns
+    from draftmark.results.columns import CellColumns, Mask
     from draftmark.results.records import PromptRecord
 
 
@@ -40,8 +40,13 @@ class Split:
 
     def select(self, columns: CellColumns, part: str) -> CellColumns:
         """Return the turns of one part; none where the part is unknown."""
+        return columns.select(self.mask(columns, part))
+
+    def mask(self, columns: CellColumns, part: str) -> Mask:
+        """Return which turns are of one part; none where the part is unknown."""
         names, codes = (columns.categories, columns.category) if self.by_category else (columns.details, columns.detail)
-        return columns.select(codes == names.index(part) if part in names else np.zeros(len(columns), dtype=bool))
+        found: Mask = codes == names.index(part) if part in names else np.zeros(len(columns), dtype=bool)
+        return found
 
     def expected(self, part: str, whole: int) -> int | None:
         """Return how many of a finished cell's `whole` turns are of this part; null where it is not on record."""

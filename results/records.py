@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, Field, FiniteFloat, NonNegativeInt, PositiveInt
+
+from draftmark.results.loads import ClosedLoad, Load
+from draftmark.results.record import Identifier, Record, Seconds
 
 SCHEMA_VERSION = 1
 """Version of every record below. Raise it with each change that old readers would misread, and add an upgrade."""
-
-Seconds = FiniteFloat
-"""Seconds on the session's monotonic clock, or a duration in seconds; finite."""
-
-Identifier = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class Record(BaseModel):
-    """Base of all records: unknown keys are errors, values are never coerced, instances are immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 # What one number describes ------------------------------------------------------------------------------------------
@@ -72,14 +64,6 @@ class Arm(Record):
         return self.drafter if self.draft_length == 0 else f"{self.drafter} D={self.draft_length}"
 
 
-class Load(Record):
-    """How requests arrive."""
-
-    kind: Literal["closed"] = "closed"
-    concurrency: PositiveInt = 1
-    """Turns in flight at once."""
-
-
 class CellKey(Record):
     """What one number describes. Cells that are equal in all but `arm` form a comparison group."""
 
@@ -91,7 +75,8 @@ class CellKey(Record):
     arm: Arm
     suite: Identifier
     suite_hash: Identifier
-    load: Load = Load()
+    load: Load = ClosedLoad()
+    """How requests arrive."""
     sampling: Sampling = Sampling()
 
 
@@ -274,6 +259,9 @@ class Observation(Record):
     token_source: Literal["ids", "usage"] | None = None
     """Where `output_tokens` comes from."""
     scheduled_s: Seconds | None = None
+    """When it was due, where the load is an open loop."""
+    held_s: Seconds | None = None
+    """For how long after that a cap on the turns in flight held it back; null where there is no cap."""
     sent_s: Seconds | None = None
     first_byte_s: Seconds | None = None
     first_token_s: Seconds | None = None

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from draftmark.results.arm_labels import arm_labels
 from draftmark.results.columns import CellColumns
+from draftmark.results.loads import ClosedLoad, Objectives
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.flight import counted_turns
 from draftmark.results.metrics.window import window_counts
 from draftmark.results.parts import Split
 from draftmark.results.records import SCHEMA_VERSION
@@ -20,6 +22,7 @@ from draftmark.results.summary import CellSummary, RunSummary
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from draftmark.results.columns import Mask
     from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord, Divergence, PromptRecord, RunManifest, TurnRecord
     from draftmark.results.summary import Lamp, MetricValue
@@ -36,6 +39,7 @@ def summarise(run: RunReader) -> RunSummary:
     records, naming file and line.
     """
     manifest, seen = run.manifest, _Seen(run.prompts())
+    objectives = objectives_of(manifest)
     labels = arm_labels(cell.key.arm for cell in manifest.cells)
     label_of = {cell.cell_id: label for cell, label in zip(manifest.cells, labels, strict=True)}
     cells: dict[str, list[CellSummary]] = {}
@@ -46,7 +50,8 @@ def summarise(run: RunReader) -> RunSummary:
         for member in group.members:
             cell_id = member.cell.cell_id
             cells[cell_id] = [
-                _summary(group, member, label_of[cell_id], part) for part in (None, *group.split.turns_per_pass)
+                _summary(group, member, label_of[cell_id], part, objectives)
+                for part in (None, *group.split.turns_per_pass)
             ]
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
@@ -71,6 +76,12 @@ def groups_of(cells: Sequence[CellRecord]) -> dict[str, list[CellRecord]]:
         rest = json.dumps(cell.key.model_dump(mode="json", exclude={"arm"}), sort_keys=True)
         groups.setdefault(hashlib.sha256(rest.encode()).hexdigest()[:12], []).append(cell)
     return groups
+
+
+def objectives_of(manifest: RunManifest) -> Objectives | None:
+    """Return the objectives of a run's plan; null where it has none."""
+    told = manifest.plan.get("objectives")
+    return None if told is None else Objectives.model_validate(told)
 
 
 def changed_settings(cell: CellRecord, baseline: CellRecord | None) -> dict[str, tuple[Any, Any]]:
@@ -133,8 +144,15 @@ class _Member:
     cell: CellRecord
     columns: CellColumns
     parts: dict[str, CellColumns]
+    counts: dict[str | None, Mask] | None
+    """By part: which turns count, where not all of them do."""
     engine: dict[str, Any] | None
     """What the engine counted around its turns."""
+
+    def counted(self, part: str | None) -> CellColumns:
+        """Return the turns of one part that count: in an open loop, those of neither warm-up nor cool-down."""
+        columns = self.of(part)
+        return columns if self.counts is None else columns.select(self.counts[part])
 
     def of(self, part: str | None) -> CellColumns:
         """Return the turns of one part; all of them for null."""
@@ -160,6 +178,8 @@ class _Group:
     def expected(self, member: _Member, part: str | None) -> int:
         """Return the turns that a finished cell has in this part; those it has, where the plan is not on record."""
         whole = member.cell.expected_turns
+        if part is not None and len(member.columns) >= whole:
+            return len(member.of(part))  # in an open loop no part need have its share of the suite
         planned = whole if part is None else self.split.expected(part, whole)
         return len(member.of(part)) if planned is None else planned
 
@@ -172,6 +192,7 @@ def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -
             cell=cell,
             columns=columns,
             parts={part: split.select(columns, part) for part in split.turns_per_pass},
+            counts=_counts(cell, columns, split),
             engine=run.engine(cell.cell_id),
         )
         for cell, columns in zip(cells, loaded, strict=True)
@@ -179,25 +200,39 @@ def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -
     return _Group(group_id, split, members)
 
 
-def _of(member: _Member | None, part: str | None) -> CellColumns | None:
-    return None if member is None else member.of(part)
+def _counts(cell: CellRecord, columns: CellColumns, split: Split) -> dict[str | None, Mask] | None:
+    load = cell.key.load
+    if isinstance(load, ClosedLoad) or (load.warm_up_s == 0 and load.cool_down_s == 0):
+        return None
+    whole = counted_turns(columns, load)
+    return {None: whole, **{part: whole[split.mask(columns, part)] for part in split.turns_per_pass}}
 
 
-def _summary(group: _Group, member: _Member, label: str, part: str | None) -> CellSummary:
+def _counted(member: _Member | None, part: str | None) -> CellColumns | None:
+    return None if member is None else member.counted(part)
+
+
+def _summary(
+    group: _Group, member: _Member, label: str, part: str | None, objectives: Objectives | None
+) -> CellSummary:
     cell, columns = member.cell, member.of(part)
     key, arm = cell.key, cell.key.arm
     baseline, control = group.reference(control=False), group.reference(control=True)
-    gpus = cell.resolved.get("gpus")
+    gpus, load = cell.resolved.get("gpus"), key.load
     metrics = measure(
-        columns,
+        member.counted(part),
         drafter=arm.drafter,
         draft_length=arm.draft_length,
-        baseline=_of(baseline, part),
-        control=None if arm.control else _of(control, part),
-        concurrency=key.load.concurrency,
+        baseline=_counted(baseline, part),
+        control=None if arm.control else _counted(control, part),
+        concurrency=load.concurrency if isinstance(load, ClosedLoad) else 1,
         temperature=key.sampling.temperature,
         gpus=gpus if isinstance(gpus, int) else None,
         window=window_counts(columns, member.engine) if part is None else None,
+        open_load=None if isinstance(load, ClosedLoad) else load,
+        objectives=objectives,
+        whole=member.columns,
+        part=len(columns) < len(member.columns),
     )
     ok, failed, expected = int(columns.ok.sum()), int((~columns.ok).sum()), group.expected(member, part)
     status, text = _status(cell, ok, failed, expected)
@@ -213,7 +248,8 @@ def _summary(group: _Group, member: _Member, label: str, part: str | None) -> Ce
         group=group.id,
         suite=key.suite,
         category=part,
-        concurrency=key.load.concurrency,
+        concurrency=load.concurrency if isinstance(load, ClosedLoad) else load.max_in_flight,
+        open_load=None if isinstance(load, ClosedLoad) else load.label,
         status=status,
         status_text=text,
         turns_ok=ok,

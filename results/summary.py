@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from draftmark.results.records import Divergence, Record, RunManifest
+from draftmark.results.record import Record
+from draftmark.results.records import Divergence, RunManifest
 
 Source = Literal["engine", "timed", "inferred", "definition"]
 """How a number is known: counted by the engine, timed on a clock, inferred from other counts, or true by definition."""
@@ -49,7 +50,10 @@ class CellSummary(Record):
     suite: str
     category: str | None
     """Null for all turns; else the category, or `category/sub_category` where a suite has one category only."""
-    concurrency: int
+    concurrency: int | None
+    """Turns in flight at once, as the plan asked; null where an open loop asks for none."""
+    open_load: str | None = None
+    """The load in words, where it is an open loop."""
     status: Literal["complete", "partial", "left out"]
     status_text: str
     """In words: "24 of 24 turns", "partial 3/5", or why the arm was left out."""
@@ -62,6 +66,11 @@ class CellSummary(Record):
     """By the names of metrics.md; lists are indexed names such as `conditional_acceptance[1]`."""
     changed: dict[str, tuple[Any, Any]]
     """Resolved settings that differ from the baseline's besides the drafter: name to (baseline, this arm)."""
+
+    @property
+    def load(self) -> str:
+        """The load in words, unique within a plan: `concurrency 8`, `poisson 2/s`."""
+        return self.open_load or f"concurrency {self.concurrency}"
 
 
 LampName = Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]

@@ -37,15 +37,19 @@ def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: s
 
 def test_every_key_of_a_plan_is_documented() -> None:
     from draftmark.backends.registry import BACKENDS, DRAFTERS
-    from draftmark.bench.plans.plan import LoadPlan, Plan
+    from draftmark.bench.plans.load import LOADS
+    from draftmark.bench.plans.plan import Plan
+    from draftmark.bench.plans.wording import keys_of
+    from draftmark.results.loads import Objectives
     from draftmark.results.records import Sampling
     from draftmark.suites.registry import SUITES
 
     entries = [table.resolve(kind) for table in (BACKENDS, DRAFTERS, SUITES) for kind in sorted(table.builtin)]
     assert len(entries) == 17
     named = set(re.findall(r"`([a-z0-9_-]+)`", (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")))
-    for model in (Plan, LoadPlan, Sampling, *entries):
-        assert set(model.model_fields) <= named, f"docs/plan.md leaves out keys of {model.__name__}"
+    assert set(LOADS) <= named
+    for model in (Plan, Sampling, Objectives, *LOADS.values(), *entries):
+        assert set(keys_of(model)) <= named, f"docs/plan.md leaves out keys of {model.__name__}"
     assert {kind for table in (BACKENDS, DRAFTERS, SUITES) for kind in table.builtin} <= named
 
 

@@ -40,7 +40,7 @@ def cells_json(summary: RunSummary) -> str:
 
 
 def _cell(cell: CellSummary) -> dict[str, Any]:
-    named = ("backend", "target", "drafter", "draft_length", "suite", "category", "concurrency")
+    named = ("backend", "target", "drafter", "draft_length", "suite", "category", "concurrency", "open_load")
     more = ("cell_id", "arm", "control", "status", "status_text", "turns_ok", "turns_failed", "turns_expected")
     data = cell.model_dump(mode="json")
     return {name: data[name] for name in (*named, *more, "metrics")}

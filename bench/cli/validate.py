@@ -47,6 +47,12 @@ def summary_lines(prepared: Prepared) -> list[str]:
     ]
     starts = prepared.engine_starts
     lines.append(f"{starts} engine start{'s' * (starts > 1)}")
+    lines += [
+        f"{harmless(group.suite.name)}, {harmless(group.load.label)}: {len(group.arrivals)} conversations begin within "
+        f"{group.arrivals[-1].at_s:.3g} s, for each arm"
+        for group in prepared.groups
+        if group.arrivals
+    ]
     lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
     return lines
 
@@ -55,6 +61,7 @@ def _show_cells(prepared: Prepared) -> None:
     from rich.table import Table
 
     from draftmark.results.arm_labels import arm_labels
+    from draftmark.results.loads import ClosedLoad
 
     table = Table()
     for name in ("backend", "suite", "at once", "prompts", "turns", "repeats", "arms"):
@@ -64,10 +71,10 @@ def _show_cells(prepared: Prepared) -> None:
         table.add_row(
             cell_text(group.backend.kind),
             cell_text(group.suite.name),
-            str(group.load.concurrency),
+            cell_text(str(group.load.concurrency) if isinstance(group.load, ClosedLoad) else group.load.label),
             str(len(group.suite.prompts)),
             str(group.suite.turns),
-            str(prepared.plan.repeats * prepared.plan.launches),
+            str(group.rounds * prepared.plan.launches),
             cell_text(", ".join(labels)),
         )
     emit_rich(table)

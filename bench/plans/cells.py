@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from draftmark.bench.plans.document import Problem
+from draftmark.bench.running.arrivals import arrivals
+from draftmark.results.loads import ClosedLoad, Load
 from draftmark.results.naming import slug
-from draftmark.results.records import Arm, CellKey, CellRecord, Load
+from draftmark.results.records import Arm, CellKey, CellRecord
 from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from draftmark.backends.base import BackendSpec
     from draftmark.bench.plans.plan import Plan
+    from draftmark.bench.running.arrivals import Arrival, TraceRow
     from draftmark.suites.prompt import Suite
 
 
@@ -37,6 +40,10 @@ class Group:
     load: Load
     cells: tuple[CellRecord, ...]
     """Baseline first, then its control, then the others in the plan's order."""
+    rounds: int = 1
+    """Times that a launch has its most frequent conversation."""
+    arrivals: tuple[Arrival, ...] = ()
+    """In an open loop: the conversations of one launch, in the order in which they begin; the same for every arm."""
 
     @property
     def running(self) -> tuple[CellRecord, ...]:
@@ -67,6 +74,9 @@ def plan_arms(plan: Plan) -> tuple[list[list[PlannedArm]], list[Problem]]:
                 if is_baseline(arm):
                     arms.append(PlannedArm(arm.model_copy(update={"control": True}), sentence))
         planned.append(sorted(arms, key=lambda item: speculates(item.arm)))
+        together = backend.arms_problem([item.arm for item in arms if item.left_out is None])
+        if together is not None:
+            problems.append(Problem(("backends", len(planned) - 1), together))
     return planned, _each_once(problems)
 
 
@@ -88,27 +98,48 @@ def suite_problems(suites: Sequence[Suite]) -> list[Problem]:
 
 def expand(plan: Plan, arms: Sequence[Sequence[PlannedArm]], suites: Sequence[Suite]) -> list[Group]:
     """Return every comparison group of a plan, in the order it is run; `arms` as `plan_arms` gives them."""
+    trace = plan.load.trace()
     return [
-        Group(
-            backend=backend,
-            suite=suite,
-            load=Load(kind=plan.load.kind, concurrency=concurrency),
-            cells=tuple(_cell(plan, backend, suite, concurrency, item) for item in backend_arms),
-        )
+        _group(plan, backend, backend_arms, suite, load=load, trace=trace)
         for backend, backend_arms in zip(plan.backends, arms, strict=True)
         for suite in suites
-        for concurrency in plan.load.concurrency
+        for load in plan.load.loads()
     ]
+
+
+def _group(
+    plan: Plan,
+    backend: BackendSpec,
+    arms: Sequence[PlannedArm],
+    suite: Suite,
+    *,
+    load: Load,
+    trace: Sequence[TraceRow],
+) -> Group:
+    coming: tuple[Arrival, ...] = ()
+    rounds, turns = plan.repeats, suite.turns * plan.repeats
+    if not isinstance(load, ClosedLoad):
+        coming = arrivals(load, suite, trace, plan.repeats)
+        rounds = 1 + max((one.turn_round for one in coming), default=0)
+        turns = sum(len(one.prompt.turns) for one in coming)
+    cells = tuple(_cell(plan, backend, suite, load, item, turns=turns * plan.launches) for item in arms)
+    return Group(backend, suite, load, cells, rounds, coming)
 
 
 def cell_id(key: CellKey) -> str:
     """Return a readable, harmless and unique name: backend, arm and suite in words, and a hash of the whole key."""
     text = json.dumps(key.model_dump(mode="json"), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    words = f"{key.backend} {key.arm.label} {key.suite}" + (f" c{key.load.concurrency}" * (key.load.concurrency > 1))
+    words = f"{key.backend} {key.arm.label} {key.suite}{_load_word(key.load)}"
     return f"{slug(words, limit=80)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _cell(plan: Plan, backend: BackendSpec, suite: Suite, concurrency: int, item: PlannedArm) -> CellRecord:
+def _load_word(load: Load) -> str:
+    if isinstance(load, ClosedLoad):
+        return f" c{load.concurrency}" if load.concurrency > 1 else ""
+    return f" {load.kind}" if load.kind == "trace" else f" {load.label}"
+
+
+def _cell(plan: Plan, backend: BackendSpec, suite: Suite, load: Load, item: PlannedArm, *, turns: int) -> CellRecord:
     key = CellKey(
         backend=backend.kind,
         engine=backend.engine_settings(),
@@ -116,10 +147,9 @@ def _cell(plan: Plan, backend: BackendSpec, suite: Suite, concurrency: int, item
         arm=item.arm,
         suite=suite.name,
         suite_hash=suite.hash,
-        load=Load(kind=plan.load.kind, concurrency=concurrency),
+        load=load,
         sampling=plan.sampling,
     )
-    turns = suite.turns * plan.repeats * plan.launches
     return CellRecord(cell_id=cell_id(key), key=key, expected_turns=turns, left_out=item.left_out)
 
 

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    PositiveInt,
     SerializeAsAny,
     ValidationError,
 )
 
 from draftmark.backends.base import BackendSpec
-from draftmark.backends.drafters import DrafterSpec, as_list
+from draftmark.backends.drafters import DrafterSpec
 from draftmark.backends.registry import BACKENDS, DRAFTERS
 from draftmark.bench.plans.document import Document, Place, PlanError, Problem, read_document
+from draftmark.bench.plans.load import LOADS, ClosedPlan, LoadPlan
 from draftmark.bench.plans.variables import unknown_variables
 from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.loads import Objectives
 from draftmark.results.records import Sampling
 from draftmark.results.roles import is_baseline
 from draftmark.suites.prompt import SuiteSpec
@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     from draftmark.results.kinds import KindTable
 
 
-class LoadPlan(BaseModel):
-    """`load:`: how requests arrive; each concurrency makes cells of its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    kind: Literal["closed"] = "closed"
-    concurrency: Annotated[list[PositiveInt], BeforeValidator(as_list), Field(min_length=1)] = [1]
-    """Turns in flight at once."""
-
-
 class PlanSettings(BaseModel):
     """The keys of a plan that hold no kind-tagged entries."""
 
@@ -60,8 +50,9 @@ class PlanSettings(BaseModel):
     target: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """The model that answers: an alias, a folder, a GGUF file or a hub name. May be left out for servers that are asked
     in messages."""
-    load: LoadPlan = LoadPlan()
     sampling: Sampling = Sampling()
+    objectives: Objectives | None = None
+    """Times that turns must not exceed, for goodput."""
     repeats: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Times every conversation is had with every arm."""
     launches: Annotated[int, Field(ge=1, le=100)] = 1
@@ -75,11 +66,12 @@ class PlanSettings(BaseModel):
 
 
 class Plan(PlanSettings):
-    """What to run: the product of backends, arms, suites and concurrencies."""
+    """What to run: the product of backends, arms, suites and loads."""
 
     backends: Annotated[tuple[SerializeAsAny[BackendSpec], ...], Field(min_length=1)]
     drafters: Annotated[tuple[SerializeAsAny[DrafterSpec], ...], Field(min_length=1)]
     suites: Annotated[tuple[SerializeAsAny[SuiteSpec], ...], Field(min_length=1)]
+    load: SerializeAsAny[LoadPlan] = ClosedPlan()
 
     @property
     def target_name(self) -> str:
@@ -110,6 +102,11 @@ def load_plan(path: Path, environment: Mapping[str, str] | None = None) -> Plan:
     document = read_document(path)
     variables = unknown_variables(os.environ if environment is None else environment)
     return _plan(document, str(path), [Problem((), sentence) for sentence in variables])
+
+
+def plan_from(value: dict[str, Any], name: str) -> Plan:
+    """Check a plan that is data already; `name` stands for the file's in what is wrong with it, raised as there."""
+    return _plan(Document(value=value), name, [])
 
 
 def refuse(path: Path, problems: Iterable[Problem]) -> None:
@@ -146,8 +143,9 @@ class _Reading:
         self.problems: list[Problem] = []
         self.known: dict[Place, list[str]] = {
             (): keys_of(Plan),
-            ("load",): keys_of(LoadPlan),
+            ("load",): keys_of(ClosedPlan),
             ("sampling",): keys_of(Sampling),
+            ("objectives",): keys_of(Objectives),
         }
 
     def plan(self) -> Plan | None:
@@ -161,34 +159,44 @@ class _Reading:
             self.problems.append(Problem((), f"a plan is a mapping of keys to values, not {described(self.value)}"))
             return None
         entries = {key: self._entries(key, table) for key, table in _TABLES.items()}
+        load = self._load()
         settings = self._settings()
-        self._check_concurrency(entries["backends"], settings)
+        if load is not None and settings is not None:
+            self.problems += load.problems([spec for _, spec in entries["backends"]], settings.repeats)
         self._check_target(entries["backends"], settings)
         self._check_arms(entries["drafters"], settings)
         for key in ("backends", "suites"):
             self._check_twice(key, [(index, "", spec.model_dump(mode="json")) for index, spec in entries[key]])
-        if self.problems or settings is None:
+        if self.problems or settings is None or load is None:
             return None
         lists = {key: tuple(spec for _, spec in found) for key, found in entries.items()}
-        return Plan.model_validate({name: getattr(settings, name) for name in PlanSettings.model_fields} | lists)
+        told = {name: getattr(settings, name) for name in PlanSettings.model_fields}
+        return Plan.model_validate({**told, **lists, "load": load})
 
     def _settings(self) -> PlanSettings | None:
-        rest = {key: value for key, value in self.value.items() if key not in _TABLES}
+        rest = {key: value for key, value in self.value.items() if key not in _TABLES and key != "load"}
         settings: PlanSettings | None = self._validated(PlanSettings, rest, ())
-        if settings is not None:
-            for index, concurrency in enumerate(settings.load.concurrency):
-                place = ("load", "concurrency", index)
-                if concurrency in settings.load.concurrency[:index]:
-                    self.problems.append(Problem(place, f"{concurrency} is there twice; remove one"))
         return settings
 
-    def _check_concurrency(self, backends: list[tuple[int, BackendSpec]], settings: PlanSettings | None) -> None:
-        for index, concurrency in enumerate(settings.load.concurrency if settings is not None else ()):
-            for _, spec in backends:
-                if concurrency > spec.most_concurrency:
-                    text = f"must be at most {spec.most_concurrency} for the backend {spec.kind}"
-                    why = ", which answers one turn at a time" if spec.most_concurrency == 1 else ""
-                    self.problems.append(Problem(("load", "concurrency", index), text + why))
+    def _load(self) -> LoadPlan | None:
+        place: Place = ("load",)
+        value = self.value.get("load", {})
+        if self._damaged(place) or self._damaged((*place, "kind")):
+            return None
+        if not isinstance(value, dict):
+            text = f"must be a mapping of keys to values, not {described(value)}"
+            self.problems.append(Problem(place, text))
+            return None
+        kind = value.get("kind", next(iter(LOADS)))
+        model = LOADS.get(kind) if isinstance(kind, str) else None
+        if model is None:
+            *some, last = map(repr, LOADS)
+            text = f"must be {', '.join(some)} or {last}, not {described(kind)}"
+            self.problems.append(Problem((*place, "kind"), text))
+            return None
+        self.known[place] = keys_of(model)
+        load: LoadPlan | None = self._validated(model, value, place)
+        return load
 
     def _check_target(self, backends: list[tuple[int, BackendSpec]], settings: PlanSettings | None) -> None:
         if settings is None or settings.target is not None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, suite_problems
+from draftmark.bench.plans.document import PlanError, Problem
+from draftmark.bench.plans.enough import load_problems
 from draftmark.bench.plans.materials import Materials, gather
-from draftmark.bench.plans.plan import Plan, load_plan, refuse
+from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -25,7 +28,8 @@ class Prepared:
     @property
     def warmup_turns(self) -> int:
         """Warm-up turns of one session, over all engines and arms: each as many at once as are measured at once."""
-        loads = sorted((c for c in self.plan.load.concurrency for _ in self.plan.suites), reverse=True)
+        sizes = [load.warm_up_at_once for load in self.plan.load.loads()]
+        loads = sorted((size for size in sizes for _ in self.plan.suites), reverse=True)
         at_once = sum(loads[turn % len(loads)] for turn in range(self.plan.warmup))
         return self.plan.launches * at_once * sum(arm.left_out is None for arms in self.arms for arm in arms)
 
@@ -52,9 +56,22 @@ def prepare(path: Path) -> Prepared:
         BackendError: the target is not there.
         SuiteError: a suite or the target's tokenizer cannot be read.
     """
-    plan = load_plan(path)
+    return _prepared(load_plan(path), lambda problems: refuse(path, problems))
+
+
+def prepare_data(value: dict[str, Any], name: str) -> Prepared:
+    """Make a plan ready that is data already; `name` stands for the file's. Raises as `prepare` does."""
+
+    def refuse_all(problems: list[Problem]) -> None:
+        if problems:
+            raise PlanError(name, problems)
+
+    return _prepared(plan_from(value, name), refuse_all)
+
+
+def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepared:
     arms, problems = plan_arms(plan)
-    refuse(path, problems)
+    refuse_all(problems)
     materials = gather(plan)
-    refuse(path, suite_problems(materials.suites))
+    refuse_all([*suite_problems(materials.suites), *load_problems(plan, materials.suites)])
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from draftmark.backends.base import Backend
     from draftmark.bench.running.questions import Question, Questions
-    from draftmark.bench.running.schedule import Visit
+    from draftmark.bench.running.schedule import Due, Visit
     from draftmark.results.records import CellRecord
     from draftmark.suites.prompt import Prompt
 
@@ -48,8 +48,10 @@ class Asker:
         self._zero_s = zero_s
         self._clock = clock
 
-    async def measure(self, cell: CellRecord, visit: Visit, order: int) -> TurnRecord:
+    async def measure(self, cell: CellRecord, visit: Visit, order: int, due: Due | None = None) -> TurnRecord:
         """Put one measured turn to one arm and return its record, ok or failed; the caller notes its answer.
+
+        `due` says when it had to be sent, where there is a schedule.
 
         Raises `EngineLost` where there is no engine any more; nothing is recorded then.
         """
@@ -67,6 +69,8 @@ class Asker:
                 asked = question.hash
                 seen = await self._ask(cell, question, seed)
         facts = {"turn_index": turn_index, "repeat": repeat, "order": order, "seed": seed, "prompt_hash": asked}
+        if due is not None:
+            facts |= {"scheduled_s": due.at_s, "held_s": due.held_s}
         return _record(cell, prompt, seen, self._facts | facts)
 
     async def warm_up(self, cell: CellRecord, prompt: Prompt, repeat: int) -> TurnRecord:
@@ -81,7 +85,7 @@ class Asker:
             question.ids,
             cell.key.sampling,
             seed,
-            at_once=cell.key.load.concurrency,
+            at_once=cell.key.load.at_once,
             messages=question.messages,
         )
         sent_s = self._clock()

@@ -6,10 +6,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.loads import ClosedLoad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from draftmark.bench.plans.cells import Group
     from draftmark.results.records import CellKey, CellRecord, Observation
     from draftmark.results.store import RunStore
 
@@ -51,6 +53,20 @@ def duration(observation: Observation) -> float | None:
     return None if end is None or observation.sent_s is None else end - observation.sent_s
 
 
+def pace_of(group: Group) -> Callable[[Observation], float | None]:
+    """Return what one turn of a group adds to the time that its cell takes, given the turn.
+
+    In an open loop that is the schedule's matter; else it is the turn's share of the time, as long as others are in
+    flight with it.
+    """
+    if isinstance(group.load, ClosedLoad):
+        at_once = group.load.concurrency
+        return lambda turn: None if (seconds := duration(turn)) is None else seconds / at_once
+    turns = sum(len(one.prompt.turns) for one in group.arrivals)
+    each = group.arrivals[-1].at_s / turns if turns else None
+    return lambda _: each
+
+
 def from_earlier(cells: Iterable[CellRecord], earlier: RunStore) -> tuple[float | None, str]:
     """Return the seconds that cells take by an earlier run of the same arms, and in words what that rests on.
 
@@ -60,6 +76,8 @@ def from_earlier(cells: Iterable[CellRecord], earlier: RunStore) -> tuple[float 
     means = {_kin(cell.key): _mean_duration(earlier, cell) for cell in earlier.manifest.cells if cell.left_out is None}
     total = 0.0
     for cell in cells:
+        if not isinstance(cell.key.load, ClosedLoad):
+            return None, "an open loop takes as long as its schedule says, and then until the last answer is there"
         mean = means.get(_kin(cell.key))
         if mean is None:
             name = f"{cell.key.arm.label} on {cell.key.suite}"

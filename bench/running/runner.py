@@ -15,6 +15,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import uvloop
+
 from draftmark.backends.base import BackendError
 from draftmark.backends.redaction import redacted
 from draftmark.bench.plans.cells import PlannedArm, expand
@@ -23,13 +25,15 @@ from draftmark.bench.running import session
 from draftmark.bench.running.asking import Asker, unstorable
 from draftmark.bench.running.collector import quiet_collector
 from draftmark.bench.running.engines import Engines
-from draftmark.bench.running.forecast import Pace, duration
+from draftmark.bench.running.forecast import Pace, pace_of
 from draftmark.bench.running.interruption import EXIT_INTERRUPTED
 from draftmark.bench.running.losslessness import compare_outputs, compared
 from draftmark.bench.running.questions import Questions
-from draftmark.bench.running.schedule import Launch, launches, rotation, visits
+from draftmark.bench.running.schedule import Due, Launch, coming, launches, rotation, visits
+from draftmark.bench.running.sending import OpenLoop, closed_loop
 from draftmark.bench.running.warmup import shapes, warmup_prompt
 from draftmark.results.errors import ResultsError, StoreWriteError
+from draftmark.results.loads import OpenLoad
 from draftmark.results.summarise import summarise
 
 if TYPE_CHECKING:
@@ -143,7 +147,8 @@ class _Run:
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}
         self._total = sum(cell.expected_turns for cell in self._cells)
-        self._at_once = {cell.cell_id: cell.key.load.concurrency for cell in self._cells}
+        self._rounds = {cell.cell_id: group.rounds for group in self._groups for cell in group.running}
+        self._pace_of = {cell.cell_id: pace_of(group) for group in self._groups for cell in group.running}
         self._lost: dict[str, str] = {}
         self._tell_beginning()
 
@@ -169,8 +174,8 @@ class _Run:
         for cell in cells:  # take answers and durations of earlier sessions, to go on from them
             for turn in self._store.turns(cell.cell_id):
                 self._count(turn)
-        engines = Engines(spec, self._plan.target_name, self._store, self._reporter)
-        with asyncio.Runner() as loop:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+            engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop)
             try:
                 for launch in launches(
                     groups,
@@ -199,7 +204,8 @@ class _Run:
         return cell.expected_turns - len(self._finished[cell.cell_id])
 
     def _missing_in(self, cell: CellRecord, launch: Launch) -> bool:
-        done = sum(repeat in launch.repeats for _, _, repeat in self._finished[cell.cell_id])
+        repeats = launch.repeats_of(self._rounds[cell.cell_id])
+        done = sum(repeat in repeats for _, _, repeat in self._finished[cell.cell_id])
         return done < cell.expected_turns // self._plan.launches
 
     def _launch(
@@ -242,7 +248,7 @@ class _Run:
             cells = [cell for cell in group.running if cell.cell_id in here]
             prompts = [
                 warmup_prompt(number + more, tokens, self._materials.renderer)
-                for more in range(group.load.concurrency)  # a batch as large as the measured ones
+                for more in range(group.load.warm_up_at_once)
             ]
             number += len(prompts)
             for cell in cells:
@@ -275,38 +281,34 @@ class _Run:
                 if cell.cell_id not in here or not self._missing_in(cell, launch) or self._stop.requested:
                     continue
                 with engines.window(cell, session=self._session):
-                    loop.run(self._closed_loop(group, cell, launch, asker))
+                    loop.run(self._send(group, cell, launch, asker))
 
-    async def _closed_loop(self, group: Group, cell: CellRecord, launch: Launch, asker: Asker) -> None:
-        """Keep as many conversations going at once as the load says; each sends its next turn when it has an answer."""
-        turns = visits([group], launch.repeats)
-        conversations = iter(
-            [list(one) for _, one in groupby(turns, key=lambda it: (it.repeat, it.prompt.question_id))]
-        )
+    async def _send(self, group: Group, cell: CellRecord, launch: Launch, asker: Asker) -> None:
+        """Send what is left of a cell's launch as its load says."""
 
+        async def ask(visit: Visit, due: Due | None) -> TurnRecord | None:
+            return await self._visit(cell, visit, launch.place, asker, due)
+
+        def stopped() -> bool:
+            return self._stop.requested
+
+        if isinstance(group.load, OpenLoad):
+            left = coming(group, launch, self._finished[cell.cell_id])
+            await OpenLoop(group.load, ask, stopped=stopped, clock=self.elapsed_s).run(left)
+            return
+        turns = visits([group], launch.repeats_of(group.rounds))
+        conversations = [list(one) for _, one in groupby(turns, key=lambda it: (it.repeat, it.prompt.question_id))]
         # An engine that queues is asked each next turn before it is due, and keeps to the load by itself.
         ahead = group.load.concurrency > 1 and group.backend.queues_requests
-        holders = group.load.concurrency * (2 if ahead else 1)
+        await closed_loop(conversations, group.load.concurrency * (2 if ahead else 1), ask, stopped)
 
-        async def hold() -> None:
-            for conversation in conversations:
-                for visit in conversation:
-                    if self._stop.requested:
-                        return
-                    await self._visit(cell, visit, launch.place, asker)
-
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(holders):
-                    tasks.create_task(hold())
-        except* (BackendError, ResultsError) as gone:
-            raise gone.exceptions[0] from None
-
-    async def _visit(self, cell: CellRecord, visit: Visit, place: int, asker: Asker) -> bool:
-        """Put one turn to one cell unless it is there already; say whether it was asked."""
+    async def _visit(
+        self, cell: CellRecord, visit: Visit, place: int, asker: Asker, due: Due | None = None
+    ) -> TurnRecord | None:
+        """Put one turn to one cell and return its record; null where it is there already."""
         if (visit.prompt.question_id, visit.turn_index, visit.repeat) in self._finished[cell.cell_id]:
-            return False
-        turn = self._append(await asker.measure(cell, visit, place))
+            return None
+        turn = self._append(await asker.measure(cell, visit, place, due))
         self._finished[turn.cell_id].add((turn.question_id, turn.turn_index, turn.repeat))
         self._count(turn)
         if turn.failure is not None:
@@ -314,7 +316,7 @@ class _Run:
         remaining = {one.cell_id: self._missing(one) for one in self._cells}
         done = self._total - sum(remaining.values())
         self._reporter.advance(done, self._total, self._pace.left(remaining))
-        return True
+        return turn
 
     def _append(self, turn: TurnRecord) -> TurnRecord:
         try:
@@ -328,9 +330,9 @@ class _Run:
 
     def _count(self, turn: TurnRecord) -> None:
         self._questions.note(turn)
-        seconds = duration(turn)
+        seconds = self._pace_of[turn.cell_id](turn)
         if seconds is not None:
-            self._pace.add(turn.cell_id, seconds / self._at_once[turn.cell_id])
+            self._pace.add(turn.cell_id, seconds)
 
     def _compare(self, groups: Sequence[Group], engines: Engines) -> None:
         if self._plan.sampling.temperature > 0:

@@ -14,6 +14,7 @@ from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from draftmark.bench.plans.cells import Group
     from draftmark.results.records import CellRecord
@@ -31,6 +32,10 @@ class Launch:
     repeats: range
     place: int
     """Place of its arm among those of this round; 0 where it holds all."""
+
+    def repeats_of(self, rounds: int) -> range:
+        """Return the repeats that it has of a group's conversations, of which each launch has `rounds`."""
+        return range(self.number * rounds, (self.number + 1) * rounds)
 
 
 def launches(groups: Sequence[Group], *, launches: int, repeats: int, one_engine_per_arm: bool) -> Iterator[Launch]:
@@ -66,6 +71,44 @@ class Visit:
     prompt: Prompt
     turn_index: int
     repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """When an open loop had to send a turn, in seconds of the session."""
+
+    at_s: float
+    held_s: float | None = None
+    """For how long after that a cap on the turns in flight held it back; null without a cap."""
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A conversation that an open loop is yet to begin."""
+
+    at_s: float
+    """Seconds after the loop's start."""
+    conversation: tuple[Visit, ...]
+
+
+def coming(group: Group, launch: Launch, finished: AbstractSet[tuple[str, int, int]]) -> list[Coming]:
+    """Return the conversations of a launch's open loop in the order in which they begin.
+
+    Turns that are on record are left out, and conversations that have no others. The first one left begins at once and
+    the gaps between those left stay, whatever came between them.
+    """
+    first = launch.number * group.rounds
+    found = []
+    for number, arrival in enumerate(group.arrivals):
+        prompt, repeat = arrival.prompt, first + arrival.turn_round
+        left = tuple(
+            Visit(number, group, prompt, turn_index, repeat)
+            for turn_index in range(len(prompt.turns))
+            if (prompt.question_id, turn_index, repeat) not in finished
+        )
+        if left:
+            found.append(Coming(arrival.at_s, left))
+    return [Coming(one.at_s - found[0].at_s, one.conversation) for one in found]
 
 
 def visits(groups: Sequence[Group], repeats: range) -> Iterator[Visit]:

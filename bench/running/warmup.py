@@ -35,7 +35,7 @@ def shapes(groups: Sequence[Group], tokens: Mapping[tuple[str, str], int], turns
         (group, round(median(tokens[group.suite.name, prompt.question_id] for prompt in group.suite.prompts)))
         for group in groups
     ]
-    wanted.sort(key=lambda item: (-item[0].load.concurrency, -item[1]))
+    wanted.sort(key=lambda item: (-item[0].load.warm_up_at_once, -item[1]))
     return [wanted[turn % len(wanted)] for turn in range(turns)]
 
 

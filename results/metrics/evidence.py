@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.metrics.declaration import Outcome, missing
+from draftmark.results.metrics.flight import times_of
 from draftmark.results.metrics.pairs import Round, pair_turns
 from draftmark.results.metrics.shared_steps import SharedSteps, shared_steps
 from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
+    from draftmark.results.loads import Objectives, OpenLoad
+    from draftmark.results.metrics.flight import Times
     from draftmark.results.metrics.window import WindowCounts
     from draftmark.results.statistics import Statistic
     from draftmark.results.summary import Source
@@ -38,6 +41,13 @@ class Evidence:
     gpus: int | None = None
     window: WindowCounts | None = None
     """What the engine counted over the cell, where it tells nothing of single requests; null for a part of it."""
+    open_load: OpenLoad | None = None
+    """The schedule that conversations followed; null for a closed loop."""
+    objectives: Objectives | None = None
+    whole: CellColumns | None = None
+    """All turns that the engine answered around those of `cell`, these among them; null where there were no others."""
+    part: bool = False
+    """Whether `cell` is one category among others."""
 
     @property
     def drafts(self) -> bool:
@@ -85,6 +95,16 @@ class Evidence:
         if len(pairs) == 0:
             return "no turn was answered by both this arm and the baseline"
         return Round(with_single_token_steps(baseline), pairs)
+
+    @property
+    def served(self) -> CellColumns:
+        """All turns that the engine answered during the cell, the ones that count among them."""
+        return self.cell if self.whole is None else self.whole
+
+    @cached_property
+    def measured_times(self) -> list[Times] | None:
+        """In an open loop: the times between warm-up and cool-down; null in a closed loop."""
+        return None if self.open_load is None else times_of(self.served, self.open_load)
 
     @cached_property
     def sample(self) -> Sample:
@@ -152,7 +172,7 @@ class Evidence:
     @property
     def shares_steps(self) -> bool:
         """Whether several requests were in flight, so that times belong to engine steps and not to turns."""
-        return self.concurrency > 1
+        return self.concurrency > 1 or self.open_load is not None
 
     @cached_property
     def shared_steps(self) -> SharedSteps:

@@ -120,7 +120,7 @@ def step_cost_ratio(evidence: Evidence) -> Outcome:
     steps = int(columns(against)[1].sum())
     if steps == 0:
         return missing(_NO_SPAN)
-    timed = evidence.concurrency == 1 and not evidence.infers_steps
+    timed = not evidence.shares_steps and not evidence.infers_steps
     source: Source = "timed" if timed else "inferred"
     return evidence.compared(columns, ratio_of_ratios, n=steps, source=source, notes=evidence.bound_notes)
 

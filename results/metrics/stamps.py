@@ -47,6 +47,21 @@ def span(cell: CellColumns, start: str, end: str) -> tuple[Mask, Floats]:
     return valid, np.where(valid, seconds, 0.0)
 
 
+def union_seconds(cell: CellColumns, counted: Mask, ends: Floats) -> Floats:
+    """Return per turn its share of the union of [sent, end] of the counted turns; they add up to the union.
+
+    Turns of different sessions are on different clocks and never overlap.
+    """
+    shares = np.zeros(len(cell))
+    for session in np.unique(cell.session[counted]):
+        turns = np.flatnonzero(counted & (cell.session == session))
+        turns = turns[np.lexsort((ends[turns], cell.sent_s[turns]))]
+        sent, end = cell.sent_s[turns], ends[turns]
+        covered = np.concatenate([[-np.inf], np.maximum.accumulate(end)[:-1]])
+        shares[turns] = np.maximum(end - np.maximum(sent, covered), 0.0)
+    return shares
+
+
 @dataclass(frozen=True, eq=False)
 class Gaps:
     """Gaps between reads that brought tokens, turn by turn.

@@ -7,35 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.metrics.achieved import NO_TIMES
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
-from draftmark.results.metrics.stamps import span
+from draftmark.results.metrics.flight import delivered_within, seconds_of, steady_times
+from draftmark.results.metrics.stamps import span, union_seconds
 from draftmark.results.statistics import coefficient_of_variation
 
 if TYPE_CHECKING:
-    from draftmark.results.columns import CellColumns, Floats, Mask
     from draftmark.results.metrics.evidence import Evidence
+    from draftmark.results.summary import Source
 
 STEADY_SHARE = 0.95
 """Share of the concurrency that must be in flight for a moment to count as steady."""
 FEWEST_REPEATS = 3
 """Below this many repeats a spread is called rough."""
 
+_UNKNOWN_CHUNKS = (
+    "above one request in flight, the stamps of every chunk and the tokens of every answer are needed, and are unknown"
+)
+_OTHERS = "several categories were in flight at once and share the engine; see the cell over all turns"
 _NO_TOKENS = "no turn has a token count with stamps of being sent and of its last token"
-
-
-def busy_seconds(cell: CellColumns, counted: Mask) -> Floats:
-    """Return per turn its share of the union of [sent, last] of the counted turns; they add up to the union.
-
-    Turns of different sessions are on different clocks and never overlap.
-    """
-    shares = np.zeros(len(cell))
-    for session in np.unique(cell.session[counted]):
-        turns = np.flatnonzero(counted & (cell.session == session))
-        turns = turns[np.lexsort((cell.last_s[turns], cell.sent_s[turns]))]
-        sent, last = cell.sent_s[turns], cell.last_s[turns]
-        covered = np.concatenate([[-np.inf], np.maximum.accumulate(last)[:-1]])
-        shares[turns] = np.maximum(last - np.maximum(sent, covered), 0.0)
-    return shares
 
 
 def _whole_run(evidence: Evidence) -> Outcome:
@@ -46,7 +37,7 @@ def _whole_run(evidence: Evidence) -> Outcome:
     counted = timed & (cell.tokens > 0)
     return evidence.pooled(
         np.where(counted, cell.tokens, 0).astype(np.float64),
-        busy_seconds(cell, counted),
+        union_seconds(cell, counted, cell.last_s),
         source="timed",
         n=int(counted.sum()),
         notes=() if counted.sum() == evidence.turns_ok else (f"{int(counted.sum())} of {evidence.turns_ok} turns",),
@@ -54,37 +45,34 @@ def _whole_run(evidence: Evidence) -> Outcome:
     )
 
 
-def _steady(evidence: Evidence) -> Outcome:
-    """Tokens of chunks received while at least 95% of the concurrency was in flight, over the length of those times."""
-    cell = evidence.cell
+def _in_window(evidence: Evidence) -> Outcome:
+    """Tokens that arrived while the load was as it should be, over the length of those times."""
     if evidence.turns_ok == 0:
         return missing(evidence.no_turns())
-    if len(cell.chunk_s) == 0 or bool((cell.chunk_tokens < 0).any()):
-        return missing("above one request in flight, the tokens and stamps of every chunk are needed, and are unknown")
+    if evidence.part:
+        return missing(_OTHERS)
+    cell = evidence.served
     needed = math.ceil(STEADY_SHARE * evidence.concurrency)
-    end = np.where(np.isnan(cell.done_s), cell.last_s, cell.done_s)
-    tokens = seconds = 0.0
-    for session in np.unique(cell.session):
-        flown = (cell.session == session) & (end > cell.sent_s)
-        stamps = np.concatenate([cell.sent_s[flown], end[flown]])
-        order = np.argsort(stamps, kind="stable")
-        stamps = stamps[order]
-        in_flight = np.cumsum(np.repeat([1, -1], len(stamps) // 2)[order])
-        steady = in_flight[:-1] >= needed
-        seconds += float(np.diff(stamps)[steady].sum())
-        tokens += sum(_tokens_within(block, session, stamps, steady) for block in cell.blocks())
+    scheduled = evidence.measured_times
+    times = steady_times(cell, needed) if scheduled is None else scheduled
+    found, seconds = delivered_within(cell, times), seconds_of(times)
+    if found.unknown:
+        return missing(_UNKNOWN_CHUNKS)
     if seconds == 0:
-        return missing(f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants")
-    return Outcome(tokens / seconds, evidence.turns_ok, "timed", notes=("steady window; no interval",))
+        never = f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants"
+        return missing(never if scheduled is None else NO_TIMES)
+    notes = ["steady window; no interval" if scheduled is None else "between warm-up and cool-down; no interval"]
+    if found.shared_out:
+        notes.append(
+            f"tokens per chunk are unknown: {found.shared_out / found.tokens:.1%} of the tokens, of answers that cross "
+            "the window's ends, are shared out by chunks"
+        )
+    source: Source = "inferred" if found.shared_out else "timed"
+    return Outcome(found.tokens / seconds, evidence.turns_ok, source, notes=tuple(notes))
 
 
-def _tokens_within(cell: CellColumns, session: int, stamps: Floats, steady: Mask) -> float:
-    """Return the tokens of a session's chunks in the steady ones of the spans between stamps."""
-    chunks = np.repeat(cell.session == session, cell.chunk_count)
-    # A chunk's tokens were made before its stamp, so that it belongs to the time that ends there.
-    place = np.searchsorted(stamps, cell.chunk_s[chunks], side="left") - 1
-    inside = (place >= 0) & (place < len(steady))
-    return float(cell.chunk_tokens[chunks][inside][steady[place[inside]]].sum())
+def _headline(evidence: Evidence) -> Outcome:
+    return _in_window(evidence) if evidence.shares_steps else _whole_run(evidence)
 
 
 @declare(
@@ -97,9 +85,12 @@ def _tokens_within(cell: CellColumns, session: int, stamps: Floats, steady: Mask
 def output_tps(evidence: Evidence) -> Outcome:
     """Concurrency 1: sum of T / length of the union of [sent, last token]. n counts turns.
 
-    Above: tokens delivered while at least 95% of the concurrency was in flight / the length of those times.
+    Above: tokens delivered while at least 95% of the concurrency was in flight / the length of those times. Open loop:
+    tokens delivered between warm-up and cool-down, from the first arrival to the last / that time. Where an engine
+    tells the tokens of whole answers only, those that cross an end of these times count by the share of their chunks,
+    and the number is called inferred.
     """
-    return _whole_run(evidence) if evidence.concurrency == 1 else _steady(evidence)
+    return _headline(evidence)
 
 
 @declare(
@@ -127,25 +118,11 @@ def output_tps_per_gpu(evidence: Evidence) -> Outcome:
         return missing("how many GPUs the engine used is not recorded")
     if evidence.gpus == 0:
         return missing("the engine ran on no GPU")
-    found = _whole_run(evidence) if evidence.concurrency == 1 else _steady(evidence)
+    found = _headline(evidence)
     if found.value is None:
         return found
     low, high = (None if bound is None else bound / evidence.gpus for bound in (found.low, found.high))
     return Outcome(found.value / evidence.gpus, found.n, found.source, low, high, found.notes)
-
-
-@declare(
-    "goodput",
-    unit="turns/s",
-    better="higher",
-    needs=("stamps", "schedule"),
-    about="Turns per second that met every objective.",
-)
-def goodput(evidence: Evidence) -> Outcome:
-    """Turns that met every objective / the time in which they ran; null without objectives."""
-    if evidence.turns_ok == 0:
-        return missing(evidence.no_turns())
-    return missing("no objectives (greatest ttft, tpot or e2e) were set")
 
 
 @declare("output_tokens", unit="count", better=None, needs=(), about="Tokens of all successful answers.")
@@ -216,7 +193,6 @@ THROUGHPUT: tuple[Metric, ...] = (
     output_tps,
     output_tps_whole_run,
     output_tps_per_gpu,
-    goodput,
     output_tokens,
     output_tps_repeat_cv,
     distinct_outputs,

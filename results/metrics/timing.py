@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.metrics.achieved import NO_SCHEDULE
 from draftmark.results.metrics.declaration import Metric, Outcome, declare, missing
 from draftmark.results.metrics.stamps import span
 from draftmark.results.statistics import percentile
@@ -51,13 +52,16 @@ def share_of(share: int, values: Floats, reason: str, weights: Ints | None = Non
 
 
 _NO_FIRST = "no turn has stamps of being sent and of its first token"
-_NO_SCHEDULE = "requests followed no schedule: each was sent when the one before it had ended"
 _NO_DECODE = "no turn has two tokens with stamps that differ"
 _NO_LAST = "no turn has stamps of being sent and of its last token"
 
 
 def _ttft(evidence: Evidence) -> tuple[Mask, Floats]:
     return span(evidence.cell, "sent_s", "first_s")
+
+
+def _ttft_from_schedule(evidence: Evidence) -> tuple[Mask, Floats]:
+    return span(evidence.cell, "scheduled_s", "first_s")
 
 
 def _tpot(evidence: Evidence) -> tuple[Mask, Floats]:
@@ -90,7 +94,7 @@ def ttft(evidence: Evidence) -> Outcome:
 )
 def ttft_from_schedule(evidence: Evidence) -> Outcome:
     """First token - scheduled; mean over turns. Null without a schedule."""
-    return _mean(evidence, *span(evidence.cell, "scheduled_s", "first_s"), _NO_SCHEDULE)
+    return _mean(evidence, *_ttft_from_schedule(evidence), NO_SCHEDULE)
 
 
 @declare(
@@ -245,6 +249,7 @@ TIMING: tuple[Metric, ...] = (
     ttft,
     *_percentiles(ttft, _ttft, _NO_FIRST),
     ttft_from_schedule,
+    *_percentiles(ttft_from_schedule, _ttft_from_schedule, NO_SCHEDULE),
     tpot,
     *_percentiles(tpot, _tpot, _NO_DECODE),
     tps_per_user,

@@ -61,7 +61,8 @@ def check_client(cell: CheckedCell) -> Iterator[Lamp]:
     if not cell.ran:
         return
     columns = cell.columns
-    late = columns.sent_s - columns.scheduled_s
+    held = np.where(np.isnan(columns.held_s), 0.0, columns.held_s)
+    late = columns.sent_s - columns.scheduled_s - held
     late = late[columns.ok & np.isfinite(late)]
     if len(late) == 0:
         apart = "process" in cell.record.resolved or any("url" in name.lower() for name in cell.record.key.engine)

@@ -18,8 +18,14 @@ MAY_BE_NULL: dict[str, dict[str, set[str]]] = {
         # on the CPU, closed load, one answer at a time: no objectives, no GPU, no schedule, no marks of thinking
         "every arm": {
             "goodput",
+            "objectives_met",
             "output_tps_per_gpu",
             "ttft_from_schedule",
+            "ttft_from_schedule_p50",
+            "ttft_from_schedule_p90",
+            "ttft_from_schedule_p99",
+            "client_lateness",
+            "held_back",
             "acceptance_length@thinking",
             "acceptance_length@answer",
         },

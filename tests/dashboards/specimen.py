@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import (
     Arm,
     CellKey,
     CellRecord,
     Divergence,
     Environment,
-    Load,
     ModelIdentity,
     RunManifest,
     Session,
@@ -141,7 +141,7 @@ def manifest(
                     arm=Arm(drafter=one.drafter, draft_length=one.draft_length, control=one.control),
                     suite=one.suite,
                     suite_hash="cd34",
-                    load=Load(concurrency=one.concurrency),
+                    load=ClosedLoad(concurrency=one.concurrency or 1),
                 ),
                 expected_turns=24,
                 resolved=(resolved or {}).get(one.cell_id, {"threads": 2, "attention": "sdpa"}),

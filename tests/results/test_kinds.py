@@ -27,7 +27,7 @@ COLOURS = KindTable(
     group="test_kinds.colours",
     base=BaseModel,
     error=ColourError,
-    builtin={"red": "draftmark.results.records:Arm", "green": "draftmark.results.records:Load"},
+    builtin={"red": "draftmark.results.records:Arm", "green": "draftmark.results.records:Sampling"},
 )
 
 

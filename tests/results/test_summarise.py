@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.errors import ResultsError
+from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import (
     Arm,
     Divergence,
-    Load,
     PromptRecord,
     RunManifest,
     TurnFailure,
@@ -128,7 +128,7 @@ def test_cells_that_differ_in_the_arm_alone_form_a_group(
 ) -> None:
     cells = [
         make_cell("a"), make_cell("b", NGRAM), make_cell("c", CONTROL),
-        make_cell("d", load=Load(concurrency=2)), make_cell("e", NGRAM, suite="chat"),
+        make_cell("d", load=ClosedLoad(concurrency=2)), make_cell("e", NGRAM, suite="chat"),
         make_cell("f", suite_hash="6" * 64), make_cell("g", NGRAM, engine={"dtype": "bfloat16"}),
     ]  # fmt: skip
     groups = [cell.group for cell in summarise(written(cells, [])).cells]
@@ -203,7 +203,7 @@ def test_speed_up_is_against_the_groups_own_baseline(
         make_cell("a"),
         make_cell("b", NGRAM),
         make_cell("c", CONTROL),
-        make_cell("other", load=Load(concurrency=2)),
+        make_cell("other", load=ClosedLoad(concurrency=2)),
     ]
     turns = [
         answer(f"p{n}", cell_id, seconds)

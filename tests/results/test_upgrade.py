@@ -9,7 +9,8 @@ import pytest
 
 from draftmark.results import upgrade
 from draftmark.results.errors import ResultsError
-from draftmark.results.records import SCHEMA_VERSION, Record, RunManifest, TurnRecord
+from draftmark.results.record import Record
+from draftmark.results.records import SCHEMA_VERSION, RunManifest, TurnRecord
 from draftmark.results.store import RunStore
 from draftmark.results.upgrade import Upgrade, read_record
 

@@ -153,7 +153,8 @@ WRONG_ENTRIES = {
     "suites: [{kind: builtin, name: codding}]": "suites[0].name: must be 'coding', 'summarization' or 'long-sequence', "
     'not the text "codding"',
     "suites: [{kind: humaneval}, {kind: humaneval}]": "suites[1]: is the same as suites[0]; remove one",
-    "load: {kind: open}": "load.kind: must be 'closed', not the text \"open\"",
+    "load: {kind: open}": "load.kind: must be 'closed', 'poisson', 'constant', 'ramp' or 'trace', "
+    'not the text "open"',
     "load: {concurrency: [1, 4]}": "load.concurrency[1]: must be at most 1 for the backend reference, "
     "which answers one turn at a time",
     "load: {concurrency: [1, 1]}": "load.concurrency[1]: 1 is there twice; remove one",

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 NEVER_OF_THIS_ENGINE = {
     "goodput": "no objectives",
+    "objectives_met": "no objectives",
     "output_tps_per_gpu": "no GPU",
-    "ttft_from_schedule": "no schedule",
+    **dict.fromkeys(("ttft_from_schedule", *(f"ttft_from_schedule_p{p}" for p in (50, 90, 99))), "no schedule"),
+    "client_lateness": "no schedule",
+    "held_back": "no schedule",
     "acceptance_length@thinking": "does not mark",
     "acceptance_length@answer": "does not mark",
 }

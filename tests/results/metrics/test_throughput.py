@@ -166,7 +166,3 @@ class TestRepeats:
         first = timed_turn((3, 1), prompt_hash="a")
         other = timed_turn((3, 2), prompt_hash="b", repeat=1)
         assert measured(first, other)["distinct_outputs"].value is None
-
-
-def test_goodput_needs_objectives(timed_turn: Build, measured: Measure) -> None:
-    assert "no objectives" in str(measured(timed_turn((3, 1)))["goodput"].reason)
