@@ -2,7 +2,7 @@
 
 The process leads a session of its own, and carries a mark in its environment that its children inherit. What it starts
 stays in the session unless it asks for another one, and keeps the mark unless it writes over it; a process that does
-both is not found.
+both is found only below an ancestor that its orphans come back to.
 """
 
 from __future__ import annotations
@@ -25,12 +25,20 @@ def new_mark() -> str:
     return uuid.uuid4().hex
 
 
-def family(leader: int, mark: str) -> list[psutil.Process]:
-    """Return the living processes of a leader's session or with its mark, zombies left out."""
+def family(leader: int, mark: str, *, below: int | None = None) -> list[psutil.Process]:
+    """Return the living processes of a leader's session, with its mark or below an ancestor of it, zombies left out."""
+    descendants: set[int] = set()
+    if below is not None:
+        with suppress(psutil.Error):
+            descendants = {child.pid for child in psutil.Process(below).children(recursive=True)}
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            belongs = os.getsid(process.pid) == leader or process.environ().get(MARK) == mark
+            belongs = (
+                process.pid in descendants
+                or os.getsid(process.pid) == leader
+                or process.environ().get(MARK) == mark
+            )
             if belongs and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
@@ -42,11 +50,11 @@ def signal_group(leader: int, number: signal.Signals) -> None:
         os.killpg(leader, number)
 
 
-def kill_family(leader: int, mark: str, *, within_s: float) -> None:
+def kill_family(leader: int, mark: str, *, within_s: float, below: int | None = None) -> None:
     """Kill all of them, also those that are born meanwhile; give up after so many seconds."""
     end = time.monotonic() + within_s
     signal_group(leader, signal.SIGKILL)
-    while (left := family(leader, mark)) and time.monotonic() < end:
+    while (left := family(leader, mark, below=below)) and time.monotonic() < end:
         for process in left:
             with suppress(psutil.Error):
                 process.kill()
