@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from draftmark.results.paths import is_local_path, path_ends
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from draftmark.results.records import Arm
 
@@ -17,7 +19,8 @@ def arm_labels(arms: Iterable[Arm]) -> list[str]:
     """Return one label per arm, in order; equal arms get equal labels, different ones different labels.
 
     `ngram D=3` alone stays so; beside another `ngram D=3` it becomes `ngram D=3 (max_match=3)`, naming the options in
-    which arms of that label differ. Where shortened values still look alike, a number tells them apart.
+    which arms of that label differ, and of local paths their ends. Where shortened values still look alike, a number
+    tells them apart.
     """
     arms = list(arms)
     distinct: dict[str, Arm] = {_identity(arm): arm for arm in arms}
@@ -38,7 +41,9 @@ def _with_options(arm: Arm, rivals: list[Arm]) -> str:
     telling = [name for name in names if len({_text(rival.options.get(name)) for rival in rivals}) > 1]
     if not telling:
         return arm.label
-    return f"{arm.label} ({', '.join(f'{name}={_shown(arm.options.get(name))}' for name in telling)})"
+    values = [value for rival in rivals for value in rival.options.values() if isinstance(value, str)]
+    ends = path_ends(value for value in values if is_local_path(value))
+    return f"{arm.label} ({', '.join(f'{name}={_shown(arm.options.get(name), ends)}' for name in telling)})"
 
 
 def _identity(arm: Arm) -> str:
@@ -49,6 +54,6 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else _text(value)
+def _shown(value: Any, ends: Mapping[str, str]) -> str:
+    text = ends.get(value, value) if isinstance(value, str) else _text(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

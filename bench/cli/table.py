@@ -15,9 +15,12 @@ from rich.text import Text
 from draftmark.bench.cli.display import harmless
 from draftmark.bench.running.forecast import in_words
 from draftmark.results.excess import excess
-from draftmark.results.roles import is_baseline
+from draftmark.results.roles import is_baseline, speculates
+from draftmark.results.standing import not_counted, standing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import RenderableType
 
     from draftmark.results.records import Divergence
@@ -43,11 +46,12 @@ def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[Rendera
     parts: list[RenderableType] = [_heading(summary)]
     parts += [_lamp(lamp, summary) for level in _LEVELS for lamp in summary.lamps if lamp.level == level]
     shown = [cell for cell in summary.cells if by_category or cell.category is None]
+    void = not_counted(summary)
     for group in dict.fromkeys(cell.group for cell in shown):
         cells = [cell for cell in shown if cell.group == group]
         overall = [cell for cell in cells if cell.category is None]
         table = [_table(summary, cells)] if any(cell.turns_ok or cell.turns_failed for cell in overall) else []
-        parts += ["", _title(cells[0]), *table, *_unfinished(overall), *_words(overall), *_hint(overall)]
+        parts += ["", _title(cells[0]), *table, *_unfinished(overall), *_words(overall, void), *_hint(overall, void)]
     parts += [_failures(summary)] if summary.failures else []
     return parts
 
@@ -138,15 +142,17 @@ def _speedup(cell: CellSummary) -> str:
     return f"{metric.value:.2f}x [{metric.low:.2f}, {metric.high:.2f}]"
 
 
-def _words(cells: list[CellSummary]) -> list[Text]:
-    """Say in words what the intervals mean: which arms are surely faster or slower, and which not surely either."""
+def _words(cells: list[CellSummary], void: Mapping[str, str]) -> list[Text]:
+    """Say in words what the intervals mean: which arms are surely faster or slower, and which not surely either.
+
+    `void` says why the speed of some cells does not count; the words about these say it as well, and come last.
+    """
     said: dict[str, list[str]] = {"faster": [], "slower": [], "no clear difference": []}
-    for cell in cells:
-        metric = cell.metrics.get("speedup")
-        if cell.drafter == "none" or metric is None or metric.low is None or metric.high is None:
-            continue
-        word = "faster" if metric.low > 1 else "slower" if metric.high < 1 else "no clear difference"
-        said[word].append(cell.arm)
+    for cell in sorted(cells, key=lambda cell: cell.cell_id in void):
+        word = standing(cell.metrics.get("speedup")) if speculates(cell) else None
+        if word is not None:
+            why = void.get(cell.cell_id)
+            said.setdefault(word if why is None else f"{word}, but not counted ({why})", []).append(cell.arm)
     parts = [f"{word}: {', '.join(arms)}" for word, arms in said.items() if arms]
     return [Text(harmless(f"Against none: {'; '.join(parts)}."))] if parts else []
 
@@ -172,15 +178,16 @@ def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
     )
 
 
-def _hint(cells: list[CellSummary]) -> list[Text]:
+def _hint(cells: list[CellSummary], void: Mapping[str, str]) -> list[Text]:
     """Say so where the arm that accepts most is not the fastest: the field's favourite mistake.
 
-    Only arms with all of their turns count: there is no lesson in the first few.
+    Only arms with all of their turns and without a cause in `void` count: there is no lesson in others.
     """
     both = [
         (length.value, speedup.value, cell)
         for cell in cells
-        if cell.drafter != "none"
+        if speculates(cell)
+        and cell.cell_id not in void
         and (length := cell.metrics.get("acceptance_length")) is not None
         and (speedup := cell.metrics.get("speedup")) is not None
         and length.value is not None

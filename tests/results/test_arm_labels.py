@@ -42,8 +42,15 @@ def test_the_same_arm_has_the_same_label_in_every_cell() -> None:
 
 def test_long_values_are_shortened_and_then_numbered() -> None:
     first, second = arm_labels([ngram(model="/models/" + "x" * 100 + end) for end in "ab"])
-    assert first == f"ngram D=3 (model=/models/{'x' * 31}…)"
+    assert first == f"ngram D=3 (model={'x' * 39}…)"
     assert second == f"{first} #2"
+
+
+def test_of_local_paths_labels_hold_the_ends_that_tell_them_apart() -> None:
+    apart = [ngram(model="/home/ann/models/tiny"), ngram(model="/home/ann/models/small")]
+    assert arm_labels(apart) == ["ngram D=3 (model=tiny)", "ngram D=3 (model=small)"]
+    alike = [ngram(model="/home/ann/old/tiny"), ngram(model="/home/ann/new/tiny"), ngram(model="org/tiny")]
+    assert arm_labels(alike) == [f"ngram D=3 (model={end})" for end in ("old/tiny", "new/tiny", "org/tiny")]
 
 
 ARMS = st.builds(

@@ -164,6 +164,27 @@ def test_a_speed_up_is_told_with_its_interval_and_in_words(
     assert [line for line in text.splitlines() if line.startswith("Against none")] == [words] * bool(words)
 
 
+def test_an_arm_that_changes_the_output_is_not_called_faster_without_that(summary: RunSummary) -> None:
+    fast = with_metrics(summary, "ngram D=3", speedup=MetricValue(value=1.32, low=1.1, high=1.58, n=8, unit="1"))
+    (cell,) = [cell for cell in fast.cells if cell.arm == "ngram D=3" and cell.category is None]
+    fault = Lamp(name="losslessness", level="fault", text="2 answers differ.", cells=[cell.cell_id])
+    lines = text_of(fast.model_copy(update={"lamps": [fault]})).splitlines()
+    assert [line for line in lines if line.startswith("Against none")] == [
+        "Against none: faster, but not counted (changes the output): ngram D=3."
+    ]
+
+
+def test_an_arm_that_lost_its_engine_is_not_called_faster_without_that(summary: RunSummary) -> None:
+    fast = with_metrics(summary, "ngram D=3", speedup=MetricValue(value=1.32, low=1.1, high=1.58, n=8, unit="1"))
+    records = [
+        record.model_copy(update={"lost": "killed"}) if record.key.arm.drafter == "ngram" else record
+        for record in fast.manifest.cells
+    ]
+    manifest = fast.manifest.model_copy(update={"cells": records})
+    text = text_of(fast.model_copy(update={"manifest": manifest}))
+    assert "Against none: faster, but not counted (lost its engine): ngram D=3." in text
+
+
 def test_seconds_become_milliseconds_and_shares_percent(summary: RunSummary) -> None:
     changed = with_metrics(
         summary,
