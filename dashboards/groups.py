@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from draftmark.dashboards.wording import listed, squeezed
+from draftmark.results.roles import is_baseline, speculates
+from draftmark.results.standing import not_counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -32,16 +34,18 @@ class Group:
     """The same arms by category."""
     lost: Mapping[str, str]
     """How engines were lost before their cells were finished: cell id to the engine's last words."""
+    not_counted: Mapping[str, str]
+    """Why the speed of some cells does not count: cell id to `changes the output` and the like."""
 
     @property
     def baseline(self) -> CellSummary | None:
         """The arm without speculation; null where the run has none."""
-        return next((cell for cell in self.overall if cell.drafter == "none"), None)
+        return next((cell for cell in self.overall if is_baseline(cell)), None)
 
     @property
     def arms(self) -> tuple[CellSummary, ...]:
         """The speculating arms over all turns, those left out included."""
-        return tuple(cell for cell in self.overall if cell.drafter != "none")
+        return tuple(cell for cell in self.overall if speculates(cell))
 
     @property
     def categories(self) -> list[str]:
@@ -73,6 +77,7 @@ def groups_of(summary: RunSummary) -> list[Group]:
             cells.setdefault(cell.group, []).append(cell)
     facts = {group: _facts(members[0], summary.manifest) for group, members in cells.items()}
     lost = {record.cell_id: record.lost for record in summary.manifest.cells if record.lost is not None}
+    void = not_counted(summary)
     found = []
     for group, members in cells.items():
         suite = members[0].suite
@@ -87,6 +92,7 @@ def groups_of(summary: RunSummary) -> list[Group]:
                 overall=tuple(cell for cell in members if cell.category is None),
                 parts=tuple(cell for cell in members if cell.category is not None),
                 lost={cell_id: words for cell_id, words in lost.items() if cell_id in ids[group]},
+                not_counted={cell_id: reason for cell_id, reason in void.items() if cell_id in ids[group]},
             )
         )
     return found
@@ -134,7 +140,7 @@ def whereabouts(ids: Collection[str], summary: RunSummary, *, everywhere_at_all:
 
 
 def _arms(arms: tuple[str, ...], members: list[CellSummary]) -> str:
-    speculating = tuple(cell.arm for cell in members if cell.drafter != "none")
+    speculating = tuple(cell.arm for cell in members if speculates(cell))
     if len(arms) > 1 and arms == speculating:
         return "every speculating arm"
     return listed([squeezed(arm, _ARM) for arm in arms])

@@ -13,14 +13,17 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from draftmark.dashboards.answer.caveat import caveats
 from draftmark.dashboards.answer.lamps import lamp_lines
 from draftmark.dashboards.answer.notices import notices
 from draftmark.dashboards.answer.verdict import VERDICTS, answers
 from draftmark.dashboards.charts.sections import sections
 from draftmark.dashboards.details.arms_table import arms_table
 from draftmark.dashboards.details.facts import blocks, definitions, headline_facts, plan_text
+from draftmark.dashboards.details.glossary import SYMBOLS, WORDS
 from draftmark.dashboards.details.listings import divergences, failures
 from draftmark.dashboards.details.settings import changes, resolved_settings
+from draftmark.dashboards.sharing import without_local_paths
 from draftmark.results.errors import DraftmarkError
 from draftmark.results.metrics import METRICS
 
@@ -73,7 +76,9 @@ def write_site(summary: RunSummary, out: Path, *, command: str | None = None, ma
 
 
 def render(summary: RunSummary, *, command: str | None = None, made_at: datetime | None = None) -> str:
-    """Return a run's page as HTML text; see `write_site`."""
+    """Return a run's page as HTML text, local paths cut to their ends; see `write_site`."""
+    plan = summary.manifest.plan
+    summary = without_local_paths(summary)
     head = _script("theme.js")
     body = (_script("tips.js"), _script("table.js"), _script("wide.js"), _plotly(), _script("charts.js"))
     return (
@@ -84,6 +89,7 @@ def render(summary: RunSummary, *, command: str | None = None, made_at: datetime
             headline_facts=headline_facts(summary),
             notices=notices(summary, made_at or datetime.now(UTC)),
             answers=answers(summary),
+            caveats=caveats(summary),
             verdicts=VERDICTS,
             command=command,
             lamps=lamp_lines(summary),
@@ -95,7 +101,10 @@ def render(summary: RunSummary, *, command: str | None = None, made_at: datetime
             blocks=blocks(summary),
             resolved=resolved_settings(summary),
             plan=plan_text(summary.manifest),
+            paths_cut=summary.manifest.plan != plan,
             definitions=definitions(METRICS.values()),
+            words=WORDS,
+            symbols=SYMBOLS,
             style=_asset("page.css"),
             head_script=head.markup,
             body_scripts=[script.markup for script in body],

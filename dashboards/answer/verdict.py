@@ -16,7 +16,7 @@ from draftmark.dashboards.groups import Group, groups_of
 from draftmark.dashboards.wording import interval, listed, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
@@ -48,26 +48,22 @@ class Answer:
 
 def answers(summary: RunSummary) -> list[Answer]:
     """Return one answer per comparison group, in the run's order."""
-    everyone = [cell.cell_id for cell in summary.cells]
-    faults = [lamp for lamp in summary.lamps if lamp.name == "losslessness" and lamp.level == "fault"]
-    faulty = {cell for lamp in faults for cell in lamp.cells or everyone}
-    return [answer(group, faulty=faulty, lamps=summary.lamps) for group in groups_of(summary) if group.overall]
+    return [answer(group, lamps=summary.lamps) for group in groups_of(summary) if group.overall]
 
 
-def answer(group: Group, *, faulty: Collection[str] = (), lamps: Sequence[Lamp] = ()) -> Answer:
+def answer(group: Group, *, lamps: Sequence[Lamp] = ()) -> Answer:
     """Answer for one group.
 
     Args:
         group: The arms to choose from.
-        faulty: Ids of cells whose output is wrong.
         lamps: The run's lamps; those that put the answer in doubt are named beside it.
     """
     measured = [cell for cell in group.arms if _speedup(cell).value is not None]
-    lossy = [cell for cell in measured if cell.cell_id in faulty and cell.cell_id not in group.lost]
-    out = {cell.cell_id for cell in lossy} | set(group.lost)
-    sound = sorted((cell for cell in measured if cell.cell_id not in out), key=_gain, reverse=True)
+    lossy = [cell for cell in measured if cell.cell_id in group.not_counted and cell.cell_id not in group.lost]
+    counted = (cell for cell in measured if cell.cell_id not in group.not_counted)
+    sound = sorted(counted, key=_gain, reverse=True)
     paying = [cell for cell in sound if (_speedup(cell).low or 0) > 1]
-    asides = _lossy(lossy) + _lost(group) + _left_out(group)
+    asides = _lossy(lossy, group) + _lost(group) + _left_out(group)
     if paying:
         best = paying[0]
         return Answer(
@@ -160,8 +156,11 @@ def _others(best: CellSummary, paying: list[CellSummary], sound: list[CellSummar
     return said
 
 
-def _lossy(lossy: list[CellSummary]) -> tuple[str, ...]:
-    return tuple(f"{cell.arm} measures {_times(cell)} but changes the output, so it does not count" for cell in lossy)
+def _lossy(lossy: list[CellSummary], group: Group) -> tuple[str, ...]:
+    return tuple(
+        f"{cell.arm} measures {_times(cell)} but {group.not_counted[cell.cell_id]}, so it does not count"
+        for cell in lossy
+    )
 
 
 def _lost(group: Group) -> tuple[str, ...]:

@@ -48,7 +48,8 @@
 
   const open = () => {
     const target = document.getElementById(location.hash.slice(1));
-    if (target instanceof HTMLDetailsElement) target.open = true;
+    const folded = target instanceof HTMLDetailsElement ? target : target?.querySelector(":scope > details[data-unfold]");
+    if (folded) folded.open = true;
   };
   addEventListener("hashchange", open);
   open();

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from draftmark.dashboards.charts.axes import axis, canvas, counts_axis, finite
-from draftmark.dashboards.charts.chart import Chart, absent, drawn, hover, unmeasured, whiskers
+from draftmark.dashboards.charts.chart import Chart, absent, drawn, hover, mark, unmeasured, whiskers
 from draftmark.dashboards.wording import value_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def length_against_d(group: Group, style: dict[str, Look]) -> Chart:
             y=[metric.value for metric in metrics],
             mode="lines+markers",
             line={"color": color, "width": 1.6},
-            marker={"color": color, "symbol": style[mine[0].arm].mark, "size": 9},
+            marker={"color": color, "symbol": [mark(style[mine[0].arm], m) for m in metrics], "size": 9},
             error_y=whiskers(metrics, color),
             hovertext=[hover(cell, "acceptance_length", "drafted_per_step", "coverage") for cell in mine],
             hoverinfo="text",

@@ -114,10 +114,24 @@ def mark(look: Look, metric: MetricValue, *, whole: bool = True) -> str:
     return f"{look.mark}-open" if is_rough(metric) or metric.high is None or not whole else look.mark
 
 
-def lost(group: Group) -> str | None:
-    """Say which of the arms in a chart lost their engine before they were finished; null where none did."""
-    gone = [cell.arm for cell in group.overall if cell.cell_id in group.lost and cell.turns_ok]
-    return f"engine lost before the end: {listed(gone)}" if gone else None
+def uncounted(group: Group) -> str | None:
+    """Say which of the arms in a chart do not count, and why; null where all do."""
+    alike: dict[str, list[str]] = {}
+    for cell in group.overall:
+        if cell.cell_id in group.not_counted and cell.turns_ok:
+            alike.setdefault(group.not_counted[cell.cell_id], []).append(cell.arm)
+    said = [f"{listed(arms)} ({reason})" for reason, arms in alike.items()]
+    return f"hollow, since not counted: {'; '.join(said)}" if said else None
+
+
+def without_interval(metrics: Sequence[MetricValue]) -> str | None:
+    """Say how many of a chart's numbers have no interval, and that they are drawn hollow; null where all have one."""
+    bare = [metric for metric in metrics if metric.value is not None and metric.high is None]
+    if not bare:
+        return None
+    if len(bare) == len(metrics):
+        return "no number here has an interval, so each may be chance: drawn hollow"
+    return f"{len(bare)} of {len(metrics)} numbers have no interval: drawn hollow"
 
 
 def rule(x: float) -> dict[str, Any]:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.charts.axes import axis, canvas, finite, thinned, thinning_note
-from draftmark.dashboards.charts.chart import Chart, absent, drawn, hover, mark, unmeasured, whiskers
-from draftmark.dashboards.charts.placing import NARROWEST, Box, sides
-from draftmark.dashboards.wording import value_of
+from draftmark.dashboards.charts.chart import (
+    Chart,
+    absent,
+    drawn,
+    escaped,
+    hover,
+    mark,
+    uncounted,
+    unmeasured,
+    whiskers,
+    without_interval,
+)
+from draftmark.dashboards.charts.placing import NARROWEST, Box, labels
+from draftmark.dashboards.wording import squeezed, value_of
+from draftmark.results.roles import speculates
 
 if TYPE_CHECKING:
     from draftmark.dashboards.groups import Group
@@ -21,6 +33,8 @@ _HEIGHT = 250
 """Of the chart of acceptance length against speed-up between its axes, in pixels."""
 _LABEL = 14
 """Height of a line's label."""
+_LONGEST, _SHORTER, _SHORTEST = 22, 15, 11
+"""Characters of an arm's name beside its mark: as many of these as there is room for."""
 _SMALL = {"size": 10, "color": "var(--muted)"}
 
 
@@ -35,7 +49,7 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
     known = [(cell, al, gain) for cell, al, gain in points if al.value is not None and gain.value is not None]
     if not known:
         return absent(group, alt, [metric for _, al, gain in points for metric in (al, gain)])
-    parts = [cell for cell in group.parts if cell.drafter != "none"]
+    parts = [cell for cell in group.parts if speculates(cell)]
     small = [(cell, value_of(cell, "acceptance_length").value, value_of(cell, "speedup").value) for cell in parts]
     small = [(cell, al, gain) for cell, al, gain in small if al is not None and gain is not None]
     kept = thinned([gain for _, _, gain in small])
@@ -63,7 +77,7 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
         mode="markers",
         marker={
             "color": [f"var({style[small[index][0].arm].color})" for index in kept],
-            "symbol": [style[small[index][0].arm].mark for index in kept],
+            "symbol": [mark(style[small[index][0].arm], value_of(small[index][0], "speedup")) for index in kept],
             "size": 5,
             "opacity": 0.55,
         },
@@ -72,23 +86,24 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
     )
     width = right - _left(right)
     places = [
-        (((al.value or 0.0) - _left(right)) / width, (gain.value or 0.0) / top, _name(cell)) for cell, al, gain in known
+        (((al.value or 0.0) - _left(right)) / width, (gain.value or 0.0) / top, _names(cell))
+        for cell, al, gain in known
     ]
     whisks = [_whisker(x, gain, top) for (x, *_), (_, _, gain) in zip(places, known, strict=True)]
-    labelled = sides(places, [box for _, box in lines] + whisks, height=_HEIGHT)
-    for (cell, al, gain), side in zip(known, labelled, strict=True):
+    labelled = labels(places, [box for _, box in lines] + whisks, height=_HEIGHT)
+    for (cell, al, gain), label in zip(known, labelled, strict=True):
         color = f"var({style[cell.arm].color})"
         figure.add_scatter(
             x=[al.value],
             y=[gain.value],
-            mode="markers+text" if side else "markers",
-            text=[_name(cell)] if side else None,
-            textposition=side,
+            mode="markers+text" if label else "markers",
+            text=[escaped(label.text)] if label else None,
+            textposition=label.side if label else None,
             cliponaxis=False,
             textfont={"color": "var(--ink)", "size": 11},
             marker={
                 "color": color,
-                "symbol": mark(style[cell.arm], gain, whole=cell.cell_id not in group.lost),
+                "symbol": mark(style[cell.arm], gain, whole=cell.cell_id not in group.not_counted),
                 "size": 10,
                 "line": {"color": color, "width": 1.5},
             },
@@ -97,7 +112,8 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
             hoverinfo="text",
         )
     missing = unmeasured((cell.arm, metric) for cell, al, gain in points for metric in (al, gain))
-    return drawn(group, alt, figure, thinning_note(len(small), len(kept)), missing)
+    bare = without_interval([gain for _, _, gain in known])
+    return drawn(group, alt, figure, thinning_note(len(small), len(kept)), bare, uncounted(group), missing)
 
 
 def _left(right: float) -> float:
@@ -105,8 +121,9 @@ def _left(right: float) -> float:
     return 1 - 0.04 * (right - 1)
 
 
-def _name(cell: CellSummary) -> str:
-    return f"D={cell.draft_length}"
+def _names(cell: CellSummary) -> tuple[str, ...]:
+    """Return what an arm may be called beside its mark, the longest first; each names its drafter."""
+    return tuple(dict.fromkeys(squeezed(cell.arm, limit) for limit in (_LONGEST, _SHORTER, _SHORTEST)))
 
 
 def _highest(arms: list[MetricValue], categories: list[float | None]) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 NARROWEST = 225
 """Width in pixels of what a chart on a screen of 360 pixels leaves between its axes."""
@@ -43,24 +43,34 @@ class Box:
         return not (apart or self.bottom <= other.top or other.bottom <= self.top)
 
 
-def sides(points: list[tuple[float, float, str]], taken: Iterable[Box], *, height: float) -> list[str | None]:
-    """Return the side of each point on which its label stands; null where none is free.
+@dataclass(frozen=True)
+class Label:
+    """What stands beside a point, and on which side of it, in plotly's words."""
+
+    text: str
+    side: str
+
+
+def labels(
+    points: list[tuple[float, float, Sequence[str]]], taken: Iterable[Box], *, height: float
+) -> list[Label | None]:
+    """Return each point's label, the first of its texts for which a side is free; null where none is.
 
     Args:
-        points: x from 0 (left) to 1 (right), y from 0 (bottom) to 1 (top), and the label.
+        points: x from 0 (left) to 1 (right), y from 0 (bottom) to 1 (top), and its texts, the most wanted first.
         taken: Areas that are covered already.
         height: Of the chart between its axes, in pixels.
     """
     pixels = [(x * NARROWEST, (1 - y) * height) for x, y, _ in points]
     marks = [Box(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in pixels]
     covered = [*taken, *marks]
-    found: list[str | None] = []
-    for place, (_, _, label) in enumerate(points):
+    found: list[Label | None] = []
+    for place, (_, _, texts) in enumerate(points):
         others = [box for box in covered if box is not marks[place]]
-        options = {side: _label(*pixels[place], label, side) for side in _SIDES}
+        options = {Label(text, side): _area(*pixels[place], text, side) for text in texts for side in _SIDES}
         free = (
-            side
-            for side, box in options.items()
+            label
+            for label, box in options.items()
             if box.left >= 0 and box.right <= NARROWEST and box.top >= 0 and box.bottom <= height
             if not any(box.meets(other) for other in others)
         )
@@ -71,8 +81,8 @@ def sides(points: list[tuple[float, float, str]], taken: Iterable[Box], *, heigh
     return found
 
 
-def _label(x: float, y: float, label: str, side: str) -> Box:
+def _area(x: float, y: float, text: str, side: str) -> Box:
     across, down = _SIDES[side]
-    half_width, half_height = _CHARACTER * len(label) / 2, _LINE / 2
+    half_width, half_height = _CHARACTER * len(text) / 2, _LINE / 2
     x, y = x + across * (half_width + _MARK), y + down * (half_height + _MARK)
     return Box(x - half_width, y - half_height, x + half_width, y + half_height)

@@ -27,7 +27,7 @@ LONGEST_ABOVE = 40
 
 _CHARACTER = 7
 """Width of a character in pixels, generously."""
-_NUMBERS = 46
+_NUMBERS = 52
 """Width of a column of numbers; one with a heading is wider."""
 _HEADED = 56
 _NAME = 20
@@ -78,12 +78,12 @@ def rows_canvas(
     return figure
 
 
-def add_numbers(figure: go.Figure, row: int, texts: Sequence[str | None]) -> None:
+def add_numbers(figure: go.Figure, row: int, texts: Sequence[str | None], *, color: str = "var(--ink)") -> None:
     """Write numbers at a row's end, one per column; null leaves a place empty."""
     wide = _NUMBERS if len(texts) == 1 else _HEADED
     for place, text in enumerate(texts):
         if text is not None:
-            figure.add_annotation(**_beside(place, wide), y=row, text=text, font={"size": 12, "color": "var(--ink)"})
+            figure.add_annotation(**_beside(place, wide), y=row, text=text, font={"size": 12, "color": color})
 
 
 def shown(metric: MetricValue) -> str | None:

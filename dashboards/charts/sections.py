@@ -49,14 +49,15 @@ def sections(summary: RunSummary) -> list[Section]:
             "Speed-up",
             "Time per token without speculation over that with it, measured prompt by prompt: 2 is twice the tokens in "
             "the same time. An arm whose 95% interval crosses 1 has not been shown to help or to harm; hollow marks "
-            "are rough or have no interval.",
+            "are rough, do not count, or have no interval, in which case their numbers are in brackets.",
             [speedup_by_arm(group, style, reach) for group in groups],
         ),
         _section(
             "length-speedup",
             "Acceptance length is not speed-up",
             "Lines are AL / (1 + O), the speed-up that an acceptance length buys when drafting and dearer verification "
-            "cost O plain steps. Far right and low: accepts much, and pays for it. Small marks are categories.",
+            "cost O plain steps. Far right and low: accepts much, and pays for it. Small marks are categories; "
+            "hollow ones are rough or have no interval.",
             [length_against_speedup(group, style) for group in groups],
             keys=drafters,
         ),
@@ -90,7 +91,8 @@ def sections(summary: RunSummary) -> list[Section]:
         by_category = _section(
             "categories",
             "Speed-up by category",
-            "As above, for each kind of prompt. Fewer conversations stand behind each number, so intervals are wider.",
+            "As above, for each kind of prompt. Fewer conversations stand behind each number, so intervals are wider, "
+            "and below 8 conversations there is none: such marks are hollow and pale, their numbers in brackets.",
             [speedup_by_category(group, style, reach) for group in groups],
         )
         found.insert(1, by_category)

@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from draftmark.dashboards.charts.axes import finite, ratio_axis
-from draftmark.dashboards.charts.chart import Chart, absent, drawn, hover, lost, mark, rule, unmeasured, whiskers
+from draftmark.dashboards.charts.chart import (
+    Chart,
+    absent,
+    drawn,
+    hover,
+    mark,
+    rule,
+    uncounted,
+    unmeasured,
+    whiskers,
+    without_interval,
+)
 from draftmark.dashboards.charts.rows import Line, add_numbers, rows_canvas, shown
 from draftmark.dashboards.wording import value_of
+from draftmark.results.roles import speculates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -34,14 +46,15 @@ def speedup_by_arm(group: Group, style: dict[str, Look], reach: Sequence[float])
     rows = [(Line(cell.arm), cell) for cell in group.arms if _speedup(cell).value is not None]
     if not rows:
         return absent(group, alt, [_speedup(cell) for cell in group.arms])
-    figure = _forest(rows, style, reach, height=30, gone=group.lost)
-    return drawn(group, alt, figure, lost(group), unmeasured((cell.arm, _speedup(cell)) for cell in group.arms))
+    figure = _forest(rows, style, reach, height=30, void=group.not_counted)
+    missing = unmeasured((cell.arm, _speedup(cell)) for cell in group.arms)
+    return drawn(group, alt, figure, _bare(rows), uncounted(group), missing)
 
 
 def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[float]) -> Chart:
     """Chart speed-ups category by category, each a heading over a row per arm."""
     alt = "Speed-up over no speculation by category and arm, with 95% intervals"
-    points = [cell for cell in group.parts if cell.drafter != "none"]
+    points = [cell for cell in group.parts if speculates(cell)]
     known = [cell for cell in points if _speedup(cell).value is not None]
     if not known:
         return absent(group, alt, [_speedup(cell) for cell in points])
@@ -53,8 +66,9 @@ def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[fl
         rows += [(Line(cell.arm), cell) for cell in known if cell.category == category]
     left = len(categories) - MAX_CATEGORIES
     note = f"{left} more categories are in the table." if left > 0 else None
-    figure = _forest(rows, style, reach, height=21, gone=group.lost)
-    return drawn(group, alt, figure, note, lost(group), unmeasured(_named(points, known, names)))
+    figure = _forest(rows, style, reach, height=21, void=group.not_counted)
+    missing = unmeasured(_named(points, known, names))
+    return drawn(group, alt, figure, note, _bare(rows), uncounted(group), missing)
 
 
 def _speedup(cell: CellSummary) -> MetricValue:
@@ -85,11 +99,12 @@ _Row: TypeAlias = "tuple[Line, CellSummary | None]"
 
 
 def _forest(
-    rows: Sequence[_Row], style: dict[str, Look], reach: Sequence[float], *, height: int, gone: Collection[str]
+    rows: Sequence[_Row], style: dict[str, Look], reach: Sequence[float], *, height: int, void: Collection[str]
 ) -> go.Figure:
     """Draw one mark and interval per row over a line at 1, with the number at the row's end.
 
-    `gone` are the cells that lost their engine; their marks are hollow.
+    A number without an interval stands in brackets, its mark hollow and pale. Marks of `void` cells, which do not
+    count, are hollow.
     """
     figure = rows_canvas([line for line, _ in rows], ratio_axis("speed-up", reach), height=height)
     figure.add_shape(rule(1))
@@ -97,6 +112,7 @@ def _forest(
         if cell is None:
             continue
         metric = _speedup(cell)
+        firm = metric.high is not None
         color = f"var({style[cell.arm].color})"
         figure.add_scatter(
             x=[metric.value],
@@ -105,13 +121,19 @@ def _forest(
             cliponaxis=False,
             marker={
                 "color": color,
-                "symbol": mark(style[cell.arm], metric, whole=cell.cell_id not in gone),
+                "symbol": mark(style[cell.arm], metric, whole=cell.cell_id not in void),
                 "size": 9,
+                "opacity": 1.0 if firm else 0.65,
                 "line": {"color": color, "width": 1.5},
             },
             error_x=whiskers([metric], color),
             hovertext=[hover(cell, "speedup", "acceptance_length", "step_cost_ratio")],
             hoverinfo="text",
         )
-        add_numbers(figure, row, [shown(metric)])
+        text = shown(metric)
+        add_numbers(figure, row, [text if firm else f"({text})"], color="var(--ink)" if firm else "var(--muted)")
     return figure
+
+
+def _bare(rows: Sequence[_Row]) -> str | None:
+    return without_interval([_speedup(cell) for _, cell in rows if cell is not None])

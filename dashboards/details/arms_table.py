@@ -19,9 +19,11 @@ from draftmark.dashboards.wording import (
     value_of,
 )
 from draftmark.results.metrics import METRICS, metric_of
+from draftmark.results.standing import standing
 
 if TYPE_CHECKING:
     from draftmark.dashboards.groups import Group
+    from draftmark.results.standing import Standing
     from draftmark.results.summary import CellSummary, MetricValue, RunSummary
 
 MAX_ROWS = 1000
@@ -62,8 +64,8 @@ class Entry:
     text: str
     sort: float | None
     interval: str | None
-    mark: Literal["faster", "slower", "unclear"] | None
-    """For speed-ups with an interval, of arms that kept their engine: on which side of 1 all of it lies."""
+    mark: Standing | None
+    """For speed-ups with an interval, of arms that count: on which side of 1 all of it lies."""
     behind: str
     """Provenance, or the reason of a null."""
 
@@ -77,6 +79,7 @@ class Row:
     scope: str
     category: str | None
     status: str
+    """Whether it is complete, or why it does not count."""
     status_text: str
     turns_ok: int
     turns_failed: int
@@ -172,19 +175,20 @@ def _row(group: Group, cell: CellSummary, columns: tuple[Column, ...], style: di
         look=style[cell.arm],
         scope=group.label,
         category=cell.category,
-        status="engine lost" if cell.cell_id in group.lost else cell.status,
+        status=group.not_counted.get(cell.cell_id, cell.status),
         status_text=cell.status_text,
         turns_ok=cell.turns_ok,
         turns_failed=cell.turns_failed,
         truncated=cell.truncated,
-        entries=tuple(_entry(column, value_of(cell, column.key), cell.cell_id in group.lost) for column in columns),
+        entries=tuple(
+            _entry(column, value_of(cell, column.key), counts=cell.cell_id not in group.not_counted)
+            for column in columns
+        ),
     )
 
 
-def _entry(column: Column, metric: MetricValue, lost: bool) -> Entry:
+def _entry(column: Column, metric: MetricValue, *, counts: bool) -> Entry:
     if metric.value is None:
         return Entry(NOT_MEASURED, None, None, None, metric.reason or "no reason given")
-    mark: Literal["faster", "slower", "unclear"] | None = None
-    if not lost and column.key.endswith("speedup") and metric.low is not None and metric.high is not None:
-        mark = "faster" if metric.low > 1 else "slower" if metric.high < 1 else "unclear"
+    mark = standing(metric) if counts and column.key.endswith("speedup") else None
     return Entry(number(metric.value, metric.unit), metric.value, interval(metric), mark, provenance(metric))

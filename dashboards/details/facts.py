@@ -73,7 +73,29 @@ def blocks(summary: RunSummary) -> list[Block]:
     found += [Block("Target", _model(manifest.target))]
     found += [Block("Draft model", _model(model)) for model in manifest.models]
     found += [Block(f"Suite {suite.name}", _suite(suite)) for suite in manifest.suites]
-    return found
+    asked = _asked(manifest)
+    return [*found, Block("How turns were asked", asked)] if asked else found
+
+
+_SPOKEN = {"max_tokens": "max_tokens, most tokens of an answer", "temperature": "temperature, 0 is greedy"}
+
+
+def _asked(manifest: RunManifest) -> Pairs:
+    """Return sampling and load: one value where all cells share it, else every value that occurs."""
+    values: dict[str, list[str]] = {}
+    for record in manifest.cells:
+        sampling = record.key.sampling.model_dump(mode="json")
+        load = record.key.load.model_dump(mode="json", exclude_none=True)
+        told = {**sampling, **{f"load: {name}": value for name, value in load.items()}}
+        for name, value in told.items():
+            values.setdefault(_SPOKEN.get(name, name.replace("_", " ")), []).append(_plain(value))
+    return tuple((name, ", ".join(dict.fromkeys(found))) for name, found in values.items())
+
+
+def _plain(value: object) -> str:
+    if value == []:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _run(manifest: RunManifest) -> Pairs:

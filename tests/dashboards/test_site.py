@@ -65,8 +65,33 @@ def test_the_guide_to_the_page_follows_its_headings(page: str) -> None:
 
 def test_without_a_command_the_page_points_to_the_plan_it_holds(specimen: ModuleType) -> None:
     page = render(specimen.run(specimen.baseline(), plan={"name": "mine", "target": "smollm2-135m"}))
-    assert "draftmark run plan.yaml" in page
+    assert "draftmark run PLAN.yaml" in page
     assert "&#34;name&#34;: &#34;mine&#34;" in page
+
+
+def test_no_local_path_reaches_the_page_and_it_says_that_the_plan_was_cut(specimen: ModuleType) -> None:
+    model = "/home/ann/models/smollm2-135m"
+    plan = {"target": model, "drafters": [{"kind": "eagle3", "model": "/data/ann/heads/eagle-tiny"}]}
+    cells = [specimen.baseline(target=model), specimen.cell("eagle3", 3, arm="eagle3 D=3", target=model)]
+    failed = {"cell_id": cells[1].cell_id, "kind": "engine-error", "message": f"cannot read {model}/config.json."}
+    lost = {cells[1].cell_id: "File '/home/ann/.venv/lib/vllm/engine.py', line 3"}
+    page = render(specimen.run(*cells, plan=plan, failures=[failed], lost=lost))
+    assert "ann" not in re.findall(r"[a-z]+", page.partition("<main")[2].partition("</main>")[0])
+    assert "&#34;target&#34;: &#34;smollm2-135m&#34;" in page
+    assert "&#34;model&#34;: &#34;eagle-tiny&#34;" in page
+    assert "cannot read config.json." in page
+    assert "put your own in their place" in page
+    assert "put your own in their place" not in render(specimen.run(specimen.baseline()))
+
+
+def test_the_plan_can_be_copied_and_the_words_of_the_page_are_explained(page: str) -> None:
+    tags = parsed(page).tags
+    copied = [at["data-copy"] for tag, at in tags if tag == "button" and "data-copy" in at]
+    assert copied == ["command", "plan-text"]
+    assert {at.get("id") for tag, at in tags if tag in {"code", "pre"}} >= set(copied)
+    hints = [at["title"] for tag, at in tags if tag == "abbr"]
+    assert "One drafter with one D and its options: what is compared with no speculation." in hints
+    assert "tokens that step i added to the answer" in page
 
 
 def test_nothing_is_loaded_from_anywhere(page: str) -> None:

@@ -89,6 +89,7 @@ def test_an_arm_that_changes_the_output_never_pays(specimen: ModuleType) -> None
     answer = only(specimen.run(specimen.baseline(), wrong, right, lamps=[fault]))
     assert answer.headline == "ngram D=3 is 1.20x the speed of no speculation [1.10, 1.30]"
     assert "ngram D=8 measures 1.90x but changes the output, so it does not count" in answer.details
+    assert not any("ngram D=8" in said and "pays" in said for said in (answer.headline, *answer.details))
 
 
 def test_a_fault_of_all_cells_leaves_no_winner(specimen: ModuleType) -> None:

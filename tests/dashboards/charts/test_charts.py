@@ -15,6 +15,7 @@ from draftmark.dashboards.charts.speedup import MAX_CATEGORIES, speedup_by_arm, 
 from draftmark.dashboards.charts.step_time import step_time
 from draftmark.dashboards.groups import groups_of
 from draftmark.dashboards.palette import looks
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,52 @@ def test_rough_intervals_have_hollow_marks(specimen: ModuleType) -> None:
     found = marks(drawn(speedup_by_arm, solid, rough, bare, specimen=specimen))
     assert [mark["marker"]["symbol"] for mark in found] == ["circle", "circle-open", "circle-open"]
     assert found[2]["error_x"]["visible"] is False
+    assert [mark["marker"]["opacity"] for mark in found] == [1.0, 1.0, 0.65]
+
+
+def test_a_number_without_an_interval_stands_in_brackets_and_the_chart_says_so(specimen: ModuleType) -> None:
+    firm = specimen.cell("ngram", 3, category="edit", metrics=specimen.gain(1.3, 1.1, 1.5))
+    bare = specimen.cell("ngram", 3, category="write", metrics=specimen.gain(1.4))
+    chart = drawn(speedup_by_category, firm, bare, specimen=specimen)
+    numbers = [note for note in chart.figure["layout"]["annotations"] if note["x"] == 1]
+    assert [note["text"] for note in numbers] == ["1.30", "(1.40)"]
+    assert [note["font"]["color"] for note in numbers] == ["var(--ink)", "var(--muted)"]
+    assert chart.notes == ("1 of 2 numbers have no interval: drawn hollow",)
+
+
+def test_marks_of_acceptance_without_an_interval_are_hollow(specimen: ModuleType) -> None:
+    arms = [specimen.cell("ngram", d, metrics=specimen.gain(1.3, 1.1, 1.5)) for d in (3, 8)]
+    firm = specimen.value(2.0, 1.8, 2.2, unit="tokens")
+    arms[1] = arms[1].model_copy(update={"metrics": {**arms[1].metrics, "acceptance_length": firm}})
+    curve = marks(drawn(length_against_d, *arms, specimen=specimen))[-1]
+    assert curve["marker"]["symbol"] == ["circle-open", "circle"]
+
+
+def test_small_marks_of_categories_are_hollow_without_an_interval(specimen: ModuleType) -> None:
+    arm = specimen.cell("ngram", 3, metrics=specimen.gain(1.3, 1.1, 1.5))
+    parts = [
+        specimen.cell("ngram", 3, category=name, metrics=specimen.gain(*numbers))
+        for name, numbers in (("edit", (1.3, 1.1, 1.5)), ("write", (1.4,)))
+    ]
+    small = next(m for m in marks(drawn(length_against_speedup, arm, *parts, specimen=specimen)) if len(m["x"]) == 2)
+    assert small["marker"]["symbol"] == ["circle", "circle-open"]
+
+
+def test_labels_beside_the_marks_name_the_drafter(specimen: ModuleType) -> None:
+    names = ("ngram D=8", "eagle3 D=3 (head=instruct-head)")
+    gains = (specimen.gain(1.3, 1.1, 1.5, al=2.0), specimen.gain(2.6, 2.4, 2.8, al=3.5))
+    arms = [specimen.cell(name.split()[0], 8, arm=name, metrics=gain) for name, gain in zip(names, gains, strict=True)]
+    found = [m["text"][0] for m in marks(drawn(length_against_speedup, *arms, specimen=specimen)) if m.get("text")]
+    assert found == ["ngram D=8", "eagle3 D=3 …ruct-head)"]
+
+
+def test_arms_that_change_the_output_have_hollow_marks_and_are_named_below(specimen: ModuleType) -> None:
+    wrong, right = (specimen.cell(name, 3, metrics=specimen.gain(1.3, 1.1, 1.5)) for name in ("ngram", "suffix"))
+    fault = Lamp(name="losslessness", level="fault", text="3 answers differ.", cells=[wrong.cell_id])
+    (group,) = groups_of(specimen.run(wrong, right, lamps=[fault]))
+    chart = speedup_by_arm(group, looks((wrong, right)), [1.0])
+    assert [mark["marker"]["symbol"] for mark in marks(chart)] == ["circle-open", "square"]
+    assert chart.notes == ("hollow, since not counted: ngram D=3 (changes the output)",)
 
 
 def test_arms_that_lost_their_engine_have_hollow_marks_and_are_named_below(specimen: ModuleType) -> None:
@@ -65,7 +112,7 @@ def test_arms_that_lost_their_engine_have_hollow_marks_and_are_named_below(speci
     (group,) = groups_of(specimen.run(gone, kept, lost={gone.cell_id: "killed"}))
     chart = speedup_by_arm(group, looks((gone, kept)), [1.0])
     assert [mark["marker"]["symbol"] for mark in marks(chart)] == ["triangle-down-open", "circle"]
-    assert chart.notes == ("engine lost before the end: eagle3 D=3",)
+    assert chart.notes == ("hollow, since not counted: eagle3 D=3 (lost its engine)",)
 
 
 def names(chart: Chart) -> list[str]:
@@ -102,7 +149,10 @@ def test_categories_and_arms_without_any_number_are_named_once(specimen: ModuleT
     ]
     chart = drawn(speedup_by_category, *parts, specimen=specimen)
     assert names(chart) == ["<b>edit</b>", "ngram D=3", "mtp D=3", "<b>write</b>", "ngram D=3"]
-    assert chart.notes == ("not measured: explain, suffix D=3 and mtp D=3 on write (the baseline failed)",)
+    assert chart.notes == (
+        "no number here has an interval, so each may be chance: drawn hollow",
+        "not measured: explain, suffix D=3 and mtp D=3 on write (the baseline failed)",
+    )
 
 
 def test_what_all_categories_begin_with_is_left_out_of_their_headings(specimen: ModuleType) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from draftmark.dashboards.details import arms_table as tables
+from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,7 +37,7 @@ def test_speed_ups_are_marked_by_the_side_of_one_that_their_interval_is_on(speci
         arm = specimen.cell("ngram", 8, metrics=specimen.gain((low + high) / 2, low, high))
         return entry(specimen.run(arm), "ngram D=8", "speedup").mark
 
-    assert [mark(1.01, 1.2), mark(0.8, 0.99), mark(0.9, 1.1)] == ["faster", "slower", "unclear"]
+    assert [mark(1.01, 1.2), mark(0.8, 0.99), mark(0.9, 1.1)] == ["faster", "slower", "no clear difference"]
 
 
 def test_core_columns_come_first_and_positions_in_numeric_order(specimen: ModuleType) -> None:
@@ -91,8 +92,17 @@ def test_an_arm_whose_engine_was_lost_has_that_for_its_status(specimen: ModuleTy
     gone = specimen.cell("eagle3", 3, status="partial", status_text="partial 3/24; killed", metrics=fast)
     kept = specimen.cell("ngram", 3, metrics=fast)
     table = tables.arms_table(specimen.run(gone, kept, lost={gone.cell_id: "killed"}))
-    assert [row.status for row in table.rows] == ["engine lost", "complete"]
+    assert [row.status for row in table.rows] == ["lost its engine", "complete"]
     assert [row.entries[0].mark for row in table.rows] == [None, "faster"]
+
+
+def test_an_arm_that_changes_the_output_is_called_that_and_not_faster(specimen: ModuleType) -> None:
+    fast = specimen.gain(2.0, 1.8, 2.2)
+    wrong, right = specimen.cell("eagle3", 3, metrics=fast), specimen.cell("ngram", 3, metrics=fast)
+    fault = Lamp(name="losslessness", level="fault", text="3 answers differ.", cells=[wrong.cell_id])
+    table = tables.arms_table(specimen.run(specimen.baseline(), wrong, right, lamps=[fault]))
+    assert [row.status for row in table.rows] == ["complete", "changes the output", "complete"]
+    assert [row.entries[0].mark for row in table.rows] == [None, None, "faster"]
 
 
 def test_rows_of_one_suite_at_several_loads_are_told_apart(specimen: ModuleType) -> None:

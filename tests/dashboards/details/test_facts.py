@@ -7,6 +7,7 @@ import pytest
 
 from draftmark.dashboards.details.facts import blocks, definitions, duration, headline_facts, moment, plan_text
 from draftmark.results.metrics import METRICS
+from draftmark.results.records import Sampling
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -45,6 +46,21 @@ def test_the_environment_names_versions_hashes_and_variables(specimen: ModuleTyp
     assert pairs["memory"] == "8.0 GiB"
     assert pairs["model.safetensors"] == "sha256 " + "ab12" * 16
     assert pairs["prompts"] == "8 conversations, 12 turns"
+
+
+def test_how_turns_were_asked_is_told_with_every_value_that_occurs(specimen: ModuleType) -> None:
+    summary = specimen.run(specimen.baseline(), specimen.cell("ngram", 3))
+    first, second = summary.manifest.cells
+    longer = first.key.model_copy(update={"sampling": Sampling(max_tokens=256, stop=("END",))})
+    cells = [first.model_copy(update={"key": longer}), second]
+    manifest = summary.manifest.model_copy(update={"cells": cells})
+    block = blocks(summary.model_copy(update={"manifest": manifest}))[-1]
+    pairs = dict(block.pairs)
+    assert block.title == "How turns were asked"
+    assert pairs["max_tokens, most tokens of an answer"] == "256, 64"
+    assert pairs["temperature, 0 is greedy"] == "0.0"
+    assert pairs["stop"] == '["END"], none'
+    assert pairs["load: concurrency"] == "1"
 
 
 def test_the_plan_on_the_page_is_the_plan_of_the_run(specimen: ModuleType) -> None:
