@@ -7,6 +7,7 @@ count.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import TYPE_CHECKING
@@ -54,7 +55,7 @@ def read_series(text: str, names: Mapping[str, str]) -> dict[str, float]:
         place = labels.pop(_POSITION, None)
         if place is not None:
             name = f"{name}[{_position(sample.name, place)}]"
-        series = name + "{" + ",".join(f'{key}="{labels[key]}"' for key in sorted(labels)) + "}"
+        series = name + "{" + ",".join(f"{key}={json.dumps(labels[key])}" for key in sorted(labels)) + "}"
         value = float(sample.value)
         if not (math.isfinite(value) and value >= 0):
             raise MetricsUnreadable(f"the counter {sample.name} of the metrics endpoint is {value:g}, no count")

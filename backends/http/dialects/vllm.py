@@ -42,6 +42,7 @@ class VllmDialect(Dialect):
             "steps per request",
             "metrics.speculative_decoding of the final usage chunk, with --per-request-spec-decode-metrics detailed",
             "entrypoints/openai/completion/serving.py and chat_completion/serving.py, v1/metrics/stats.py to_dict",
+            tried=True,
         ),
         Gift(
             "counts per request",
@@ -52,14 +53,31 @@ class VllmDialect(Dialect):
             "counts by window",
             "/metrics: vllm:spec_decode_num_drafts, ..._num_draft_tokens, ..._num_accepted_tokens(_per_pos)",
             "v1/spec_decode/metrics.py SpecDecodingProm",
+            tried=True,
         ),
-        Gift("output ids", "return_token_ids; choices[].token_ids", "entrypoints/openai/completion/protocol.py"),
-        Gift("prompt ids", "return_token_ids; prompt_token_ids", "entrypoints/openai/chat_completion/serving.py"),
-        Gift("ids as prompt", "prompt of /v1/completions", "entrypoints/openai/completion/protocol.py"),
+        Gift(
+            "output ids",
+            "return_token_ids; choices[].token_ids",
+            "entrypoints/openai/completion/protocol.py",
+            tried=True,
+        ),
+        Gift(
+            "prompt ids",
+            "return_token_ids; prompt_token_ids",
+            "entrypoints/openai/chat_completion/serving.py",
+            tried=True,
+        ),
+        Gift(
+            "ids as prompt",
+            "prompt of /v1/completions",
+            "entrypoints/openai/completion/protocol.py",
+            tried=True,
+        ),
         Gift(
             "cached prompt tokens",
             "usage.prompt_tokens_details.cached_tokens, with --enable-prompt-tokens-details",
             "entrypoints/openai/completion/serving.py",
+            tried=True,
         ),
     )
     counters_path: ClassVar[str | None] = "/metrics"
@@ -122,11 +140,18 @@ class VllmDialect(Dialect):
         found |= chosen(config.get("model_config"), {"max_model_len": "context_limit", "dtype": "dtype"})
         found |= chosen(config.get("cache_config"), {"enable_prefix_caching": "enable_prefix_caching"})
         found |= chosen(config.get("scheduler_config"), {"async_scheduling": "async_scheduling"})
-        parallel = config.get("parallel_config")
-        sizes = [whole(parallel, "world_size"), whole(parallel, "data_parallel_size")]
-        if sizes[0] and sizes[1]:
-            found["gpus"] = sizes[0] * sizes[1]
-        return found
+        gpus = _gpus(config)
+        return found if gpus is None else {**found, "gpus": gpus}
+
+
+def _gpus(config: dict[str, Any]) -> int | None:
+    """Return how many GPUs the engine uses; null where it does not tell its device."""
+    device, parallel = config.get("device_config"), config.get("parallel_config")
+    kind = device.get("device_type") if isinstance(device, dict) else None
+    workers, replicas = whole(parallel, "world_size"), whole(parallel, "data_parallel_size")
+    if not isinstance(kind, str) or workers is None or replicas is None:
+        return None
+    return 0 if kind == "cpu" else workers * replicas
 
 
 def _statistics(event: dict[str, Any]) -> dict[str, Any] | None:

