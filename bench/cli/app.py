@@ -33,6 +33,7 @@ VERBS: dict[str, str] = {
     "run": "Run a plan, or go on with a run that was interrupted.",
     "show": "Show the numbers of a run as a table or as JSON.",
     "report": "Write a self-contained page about a run.",
+    "mock": "Run a server of known truth that may lie, to check clients with.",
 }
 """Verb to its line of help, in the order a user meets them. `draftmark.bench.cli.<verb>` holds each verb's `app`."""
 
