@@ -30,6 +30,8 @@ SUSPICIOUS = frozenset({"connection", "timeout", "engine-error", "overloaded", "
 """Kinds of failed turns after which it is worth asking whether the server lives."""
 ENDS_WITHIN_S = 2.0
 """How long the end of a server may take to be known after its connections broke."""
+HANGS_AFTER_S = 30.0
+"""How long a server whose turns fail may take to answer about its health, before it counts as hanging."""
 _KNOWN_FOR_S = 5.0
 
 
@@ -143,7 +145,7 @@ class LaunchedBackend:
             if time.monotonic() - self._seen_alive_s < _KNOWN_FOR_S:
                 return None
             how = process.problem_within(ENDS_WITHIN_S)
-            if how is None and not process.answers(self._spec.health):
+            if how is None and not process.answers(self._spec.health, HANGS_AFTER_S):
                 how = process.problem() or f"hangs: it does not answer {self._spec.health} any more"
             if how is None:
                 self._seen_alive_s = time.monotonic()

@@ -213,7 +213,7 @@ class ServerProcess:
         ours = {process.pid for process in self._family()}
         return bool(ours & listening)
 
-    def answers(self, path: str, within_s: float = LONGEST_HEALTH_ANSWER_S) -> bool:
+    def answers(self, path: str, within_s: float) -> bool:
         """Whether a server that was healthy still answers at a path, whatever it says."""
         asking = _Asking(self.port, path, within_s)
         return asking.done(within_s) and asking.status is not None

@@ -19,14 +19,15 @@ from draftmark.backends import drafters
 from draftmark.backends.base import BackendError
 from draftmark.backends.models import locate
 from draftmark.backends.servers.arguments import Arguments, from_options, unless_given
-from draftmark.backends.servers.spec import Launch, ServerSpec, drafter_of, no_drafter, no_schedule, over_arm
+from draftmark.backends.servers.spec import Launch, ServerSpec, drafter_of, over_arm
 
 if TYPE_CHECKING:
     from draftmark.results.records import Arm
 
 _DRAFTERS = "the plan's `drafters`"
 _NAME = "llama.cpp"
-_HAS = "ngram, draft-model, eagle3, mtp, dflash, dspark and synthetic, as far as its build goes"
+_HAS = ("ngram", "draft-model", "eagle3", "mtp", "dflash", "dspark", "synthetic")
+"""As far as a build goes."""
 _FLAG = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
 _HELP_TIMEOUT_S = 60.0
 
@@ -66,27 +67,20 @@ class LlamacppServerSpec(ServerSpec):
         """Return `--spec-*` in the words of this build; nothing for `none`."""
         if arm.drafter == "none":
             return Arguments()
-        spec = drafter_of(arm)
-        no_schedule(spec, _NAME)
+        spec = drafter_of(arm, _NAME, _HAS)
         build = self._help()
-        match spec:
-            case drafters.SyntheticSpec():
-                return self.drafting(over_arm(arm)) + _synthetic(spec, build)
-            case drafters.NgramSpec():
-                return _ngram(spec, arm.draft_length, build)
-            case drafters.DraftModelSpec():
-                if spec.drop_layers or spec.parallel:
-                    raise BackendError(f"{_NAME} can neither leave out layers of a draft model nor draft in parallel")
-                kind = "draft-simple" if "draft-simple" in build else None
-                return self._with_model(kind, spec.model, arm.draft_length, build)
-            case drafters.Eagle3Spec() if spec.parallel:
-                raise BackendError(f"{_NAME} drafts one token after the other with eagle3; leave out parallel")
-            case drafters.Eagle3Spec() | drafters.MtpSpec() | drafters.DflashSpec() | drafters.DsparkSpec():
-                kind = f"draft-{arm.drafter}"
-                if kind not in build:
-                    raise BackendError(f"this build of {_NAME} has no --spec-type {kind}; use a newer one")
-                return self._with_model(kind, spec.model, arm.draft_length, build)
-        raise no_drafter(_NAME, arm.drafter, _HAS)
+        if isinstance(spec, drafters.SyntheticSpec):
+            return self.drafting(over_arm(arm)) + _synthetic(spec, build)
+        if isinstance(spec, drafters.NgramSpec):
+            return _ngram(spec, arm.draft_length, build)
+        if getattr(spec, "parallel", False) or getattr(spec, "drop_layers", False):
+            raise BackendError(f"{_NAME} can neither leave out layers of a draft model nor draft in parallel")
+        kind: str | None = "draft-simple" if arm.drafter == "draft-model" else f"draft-{arm.drafter}"
+        if kind not in build:
+            if arm.drafter != "draft-model":
+                raise BackendError(f"this build of {_NAME} has no --spec-type {kind}; use a newer one")
+            kind = None  # the draft model alone says it
+        return self._with_model(kind, getattr(spec, "model", None), arm.draft_length, build)
 
     def _with_model(self, kind: str | None, model: str | None, length: int, build: str) -> Arguments:
         flags = () if kind is None else (("--spec-type", kind),)

@@ -18,8 +18,6 @@ from draftmark.backends.servers.spec import (
     ServerSpec,
     drafter_of,
     folder_or_name,
-    no_drafter,
-    no_schedule,
     over_arm,
 )
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 _DRAFTERS = "the plan's `drafters`"
 _NAME = "SGLang"
-_HAS = "ngram, draft-model, eagle, eagle3, mtp, dflash, dspark and synthetic"
 
 
 class SglangServerSpec(ServerSpec):
@@ -82,14 +79,10 @@ class SglangServerSpec(ServerSpec):
         """Return `--speculative-*` for a chain of D drafts; the number of draft tokens counts the verified one too."""
         if arm.drafter == "none":
             return Arguments()
-        spec = drafter_of(arm)
-        no_schedule(spec, _NAME)
+        spec = drafter_of(arm, _NAME, [*_TRANSLATIONS, "synthetic"])
         if isinstance(spec, drafters.SyntheticSpec):
             return self.drafting(over_arm(arm)) + _synthetic(spec)
-        translated = _TRANSLATIONS.get(arm.drafter)
-        if translated is None:
-            raise no_drafter(_NAME, arm.drafter, _HAS)
-        return translated(spec, arm.draft_length)
+        return _TRANSLATIONS[arm.drafter](spec, arm.draft_length)
 
     def launch(self, arm: Arm, target: str) -> Launch:
         """Return `python -m sglang.launch_server --model-path MODEL` and its flags."""

@@ -18,7 +18,7 @@ from draftmark.backends.models import locate
 from draftmark.backends.servers.arguments import Arguments, given_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from draftmark.results.records import Arm
 
@@ -127,11 +127,23 @@ def _scripts() -> str:
     return sysconfig.get_path("scripts")
 
 
-def drafter_of(arm: Arm) -> DrafterSpec:
-    """Read an arm back into its drafter's entry."""
+def drafter_of(arm: Arm, engine: str, has: Iterable[str]) -> DrafterSpec:
+    """Read an arm back into its drafter's entry; raises `BackendError` for one, or a schedule, that an engine lacks.
+
+    Args:
+        arm: Any arm but `none`.
+        engine: Its name.
+        has: The kinds of drafters that it can be started with.
+    """
     from draftmark.backends.registry import DRAFTERS
 
-    return read_back(arm, DRAFTERS.resolve(arm.drafter))
+    if arm.drafter not in has:
+        listed = ", ".join(has)
+        raise BackendError(f"{engine} has no drafter {arm.drafter!r} that Draftmark can start; it has {listed}")
+    spec = read_back(arm, DRAFTERS.resolve(arm.drafter))
+    if getattr(spec, "draft_length_by_batch", None) is not None:
+        raise BackendError(f"{engine} takes no schedule of D by batch size from Draftmark; leave it out")
+    return spec
 
 
 def over_arm(arm: Arm) -> Arm:
@@ -141,17 +153,6 @@ def over_arm(arm: Arm) -> Arm:
     over = arm.options["over"]
     options = {name: value for name, value in over.items() if name != "kind"}
     return ArmRecord(drafter=over["kind"], draft_length=arm.draft_length, options=options)
-
-
-def no_schedule(spec: DrafterSpec, engine: str) -> None:
-    """Raise `BackendError` where an arm asks for a schedule of D, which Draftmark cannot give to this engine."""
-    if getattr(spec, "draft_length_by_batch", None) is not None:
-        raise BackendError(f"{engine} takes no schedule of D by batch size from Draftmark; leave it out")
-
-
-def no_drafter(engine: str, drafter: str, has: str) -> BackendError:
-    """Return the error for a drafter that an engine lacks."""
-    return BackendError(f"{engine} has no drafter {drafter!r} that Draftmark can start; it has {has}")
 
 
 def folder_or_name(name: str, engine: str) -> str:

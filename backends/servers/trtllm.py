@@ -18,8 +18,6 @@ from draftmark.backends.servers.spec import (
     ServerSpec,
     drafter_of,
     folder_or_name,
-    no_drafter,
-    no_schedule,
     over_arm,
 )
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from draftmark.results.records import Arm
 
 _NAME = "TensorRT-LLM"
-_HAS = "ngram, draft-model, eagle3, mtp, dflash and synthetic"
 _FORCED = "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS"
 
 
@@ -66,14 +63,10 @@ class TrtllmServerSpec(ServerSpec):
         """Return `speculative_config` for the file; nothing for `none`."""
         if arm.drafter == "none":
             return Arguments()
-        spec = drafter_of(arm)
-        no_schedule(spec, _NAME)
+        spec = drafter_of(arm, _NAME, [*_TRANSLATIONS, "synthetic"])
         if isinstance(spec, drafters.SyntheticSpec):
             return self.drafting(over_arm(arm)) + _synthetic(spec)
-        translated = _TRANSLATIONS.get(arm.drafter)
-        if translated is None:
-            raise no_drafter(_NAME, arm.drafter, _HAS)
-        return translated(spec, arm)
+        return _TRANSLATIONS[arm.drafter](spec, arm)
 
     def launch(self, arm: Arm, target: str) -> Launch:
         """Return `trtllm-serve MODEL --config FILE` and what the file holds."""
