@@ -35,9 +35,17 @@
       cuts.replaceSync(hidden.length ? `@media screen { ${hidden.map(column).join()} { opacity: 0; } }` : "");
     };
 
+    // The first column that is not whole comes to stand beside the one that stays in view.
+    const next = () => {
+      const [first, ...others] = [...table.tHead.rows[0].cells].filter((cell) => cell.getClientRects().length);
+      const edge = box.getBoundingClientRect().right;
+      const start = first.classList.contains("stick") ? first.getBoundingClientRect().right : box.getBoundingClientRect().left;
+      const hidden = others.find((cell) => cell.getBoundingClientRect().right > edge + 2);
+      const step = hidden ? hidden.getBoundingClientRect().left - start : 0;
+      return box.scrollLeft + (step > 1 ? step : 0.6 * box.clientWidth);
+    };
     hint.addEventListener("click", () => {
-      const more = wide.classList.contains("more");
-      box.scrollTo({ left: more ? box.scrollLeft + 0.6 * box.clientWidth : 0, behavior: "smooth" });
+      box.scrollTo({ left: wide.classList.contains("more") ? next() : 0, behavior: "smooth" });
     });
     box.addEventListener("scroll", look, { passive: true });
     const watcher = new ResizeObserver(look);

@@ -31,6 +31,8 @@ OVERHEADS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 _HEIGHT = 250
 """Of the chart of acceptance length against speed-up between its axes, in pixels."""
+_MOST_AVOIDED = 60
+"""Small marks that labels keep clear of; among more there is no free place."""
 _LABEL = 14
 """Height of a line's label."""
 _LONGEST, _SHORTER, _SHORTEST = 22, 15, 11
@@ -90,7 +92,8 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
         for cell, al, gain in known
     ]
     whisks = [_whisker(x, gain, top) for (x, *_), (_, _, gain) in zip(places, known, strict=True)]
-    labelled = labels(places, [box for _, box in lines] + whisks, height=_HEIGHT)
+    specks = [_speck((al - _left(right)) / width, gain / top) for _, al, gain in small[:_MOST_AVOIDED]]
+    labelled = labels(places, [box for _, box in lines] + whisks + specks, height=_HEIGHT)
     for (cell, al, gain), label in zip(known, labelled, strict=True):
         color = f"var({style[cell.arm].color})"
         figure.add_scatter(
@@ -137,6 +140,11 @@ def _whisker(x: float, gain: MetricValue, top: float) -> Box:
     value = gain.value or 0.0
     low, high = (gain.low, gain.high) if gain.low is not None and gain.high is not None else (value, value)
     return Box(x * NARROWEST - 4, _HEIGHT * (1 - high / top), x * NARROWEST + 4, _HEIGHT * (1 - low / top))
+
+
+def _speck(x: float, y: float) -> Box:
+    """Return the area of a category's mark; x and y from 0 to 1 as in `labels`."""
+    return Box(x * NARROWEST - 3, _HEIGHT * (1 - y) - 3, x * NARROWEST + 3, _HEIGHT * (1 - y) + 3)
 
 
 def _level(y: float) -> dict[str, Any]:

@@ -60,9 +60,11 @@ def duration(seconds: float) -> str:
 
 
 def blocks(summary: RunSummary) -> list[Block]:
-    """Return the environment part of the page, session by session, then models, suites and cells."""
+    """Return the environment part of the page: the run and its settings, each session, models and suites."""
     manifest = summary.manifest
     found = [Block("Run", _run(manifest))]
+    if asked := _asked(manifest):
+        found.append(Block("How turns were asked", asked))
     for index, session in enumerate(manifest.sessions):
         title = "Machine and software" if len(manifest.sessions) == 1 else f"Session {index + 1}"
         ended = session.ended_at or "not recorded"
@@ -73,11 +75,10 @@ def blocks(summary: RunSummary) -> list[Block]:
     found += [Block("Target", _model(manifest.target))]
     found += [Block("Draft model", _model(model)) for model in manifest.models]
     found += [Block(f"Suite {suite.name}", _suite(suite)) for suite in manifest.suites]
-    asked = _asked(manifest)
-    return [*found, Block("How turns were asked", asked)] if asked else found
+    return found
 
 
-_SPOKEN = {"max_tokens": "max_tokens, most tokens of an answer", "temperature": "temperature, 0 is greedy"}
+_SPOKEN = {"max_tokens": "max_tokens (per answer)", "temperature": "temperature (0 is greedy)"}
 
 
 def _asked(manifest: RunManifest) -> Pairs:

@@ -145,6 +145,49 @@ def test_a_table_that_is_cut_says_how_many_columns_are_out_of_sight(
     page.wait_for_function("() => document.querySelector('#arms .scroll').scrollLeft === 0")
 
 
+CUT_NUMBERS = """(box) => {
+  const edge = box.getBoundingClientRect().right;
+  const start = box.querySelector("thead th").getBoundingClientRect().right;
+  const cells = [...box.querySelectorAll("tbody tr:first-child td")].filter((cell) => cell.getClientRects().length);
+  const crosses = ({ left, right }, line) => left < line - 2 && right > line + 2;
+  const shown = cells.filter((cell) => getComputedStyle(cell).opacity !== "0");
+  const seen = shown.map((cell) => cell.getBoundingClientRect());
+  const inside = seen.filter(({ left, right }) => left >= start - 2 && right <= edge + 2);
+  return { cut: seen.filter((one) => crosses(one, edge) || crosses(one, start)).length, whole: inside.length };
+}"""
+"""Cells of the first row that an edge cuts in two and that are still shown, and those that are shown whole."""
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+def test_no_number_is_cut_by_the_edge_of_a_table(
+    open_page: Callable[..., Opened], specimen: ModuleType, width: int
+) -> None:
+    page = open_page(specimen.demo(), width=width).page
+    page.locator("#show-all").check()
+    box, hint = page.locator("#arms .scroll"), page.locator("#arms .hint")
+    hint.wait_for()
+    for left in (0, 33, 150, 333, 700):
+        box.evaluate("(box, left) => { box.scrollLeft = left; }", left)
+        page.wait_for_function(
+            "(wanted) => Math.abs(document.querySelector('#arms .scroll').scrollLeft - wanted) < 2", arg=left
+        )
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert box.evaluate(CUT_NUMBERS)["cut"] == 0
+    box.evaluate("(box) => { box.scrollLeft = 0; }")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert box.evaluate(CUT_NUMBERS)["whole"] >= 1
+
+
+def test_on_a_narrow_screen_the_speed_up_is_in_view_beside_arm_and_suite(
+    open_page: Callable[..., Opened], specimen: ModuleType
+) -> None:
+    page = open_page(specimen.demo(), width=360).page
+    box = page.locator("#arms .scroll").bounding_box()
+    speedup = page.locator("#arms-table thead th", has_text="speedup").first.bounding_box()
+    assert speedup["x"] + speedup["width"] <= box["x"] + box["width"] + 2
+    assert page.locator("#arms-table .under").first.inner_text() == "coding"
+
+
 def test_a_table_with_room_says_nothing_until_more_columns_unfold(
     open_page: Callable[..., Opened], specimen: ModuleType
 ) -> None:

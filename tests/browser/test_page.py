@@ -233,6 +233,37 @@ def test_the_switch_turns_page_and_charts_dark_and_is_remembered(open_page: Call
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 22)"
 
 
+def test_the_plan_is_copied_by_its_own_button(open_page: Callable, specimen: ModuleType) -> None:
+    page = open_page(specimen.run(specimen.baseline(), plan={"name": "mine", "target": "tiny"})).page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#plan summary").click()
+    button = page.locator("[data-copy=plan-text]")
+    button.click()
+    page.wait_for_function("() => document.querySelector('[data-copy=plan-text]').textContent !== 'Copy'")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    if button.inner_text() == "Selected":  # a browser that gives local files no clipboard
+        copied = page.evaluate("getSelection().toString()")
+    assert json.loads(copied) == {"name": "mine", "target": "tiny"}
+
+
+def test_definitions_are_folded_until_asked_for(open_page: Callable, specimen: ModuleType) -> None:
+    page = open_page(specimen.demo()).page
+    page.locator("#definitions").scroll_into_view_if_needed()
+    assert page.locator("#definitions").bounding_box()["height"] < 120
+    assert not page.locator("#definitions dt").first.is_visible()
+    page.locator("nav a[href='#definitions']").click()
+    page.locator("#definitions dt").first.wait_for()
+    assert page.get_by_text("tokens that step i added to the answer").is_visible()
+    assert page.get_by_text("AL = sum e_i / n over all decode steps").is_visible()
+
+
+def test_words_are_explained_on_focus(drawn: Opened) -> None:
+    control = drawn.page.locator(".lamps abbr", has_text="control")
+    control.focus()
+    assert drawn.page.locator("#tip").inner_text().startswith("The arm without speculation run a second time")
+    drawn.page.keyboard.press("Escape")
+
+
 def test_embedded_json_is_strict_and_holds_no_raw_angle_bracket(drawn: Opened) -> None:
     page = drawn.page
     texts = page.eval_on_selector_all("script[type='application/json']", "all => all.map((one) => one.textContent)")
