@@ -21,8 +21,8 @@ Span = Annotated[FiniteFloat, Field(gt=0, le=1_000_000)]
 Pause = Annotated[FiniteFloat, Field(ge=0, le=1_000_000)]
 """Seconds, or none."""
 
-UNLIMITED = 2**31 - 1
-"""Turns that an open loop without a cap lets be in flight."""
+UNCAPPED = 4096
+"""Turns in flight that engines and clients make ready for where an open loop sets no cap; as many as backends take."""
 MOST_TO_WARM_UP = 64
 """Warm-up turns that an open loop sends at once, at most."""
 
@@ -36,7 +36,7 @@ class ClosedLoad(Record):
 
     @property
     def at_once(self) -> int:
-        """Most turns in flight."""
+        """Most turns in flight that an engine has to expect."""
         return self.concurrency
 
     @property
@@ -68,8 +68,8 @@ class OpenLoad(Record):
 
     @property
     def at_once(self) -> int:
-        """Most turns in flight."""
-        return UNLIMITED if self.max_in_flight is None else self.max_in_flight
+        """Most turns in flight that an engine has to expect."""
+        return UNCAPPED if self.max_in_flight is None else self.max_in_flight
 
     @property
     def warm_up_at_once(self) -> int:

@@ -233,3 +233,37 @@ def test_a_resumed_open_loop_asks_what_is_missing_in_the_same_order(
         again = [turn for turn in store.turns(cell.cell_id) if turn.session == 1 and turn.turn_index == 0]
         again.sort(key=lambda turn: turn.scheduled_s or 0)
         assert [turn.question_id for turn in again] == sorted(turn.question_id for turn in again)
+
+
+@pytest.mark.timeout(60)
+def test_warm_up_and_cool_down_count_in_nothing_but_what_was_in_flight(
+    bench: Bench, make_suite: MakeSuite, patient: Any
+) -> None:
+    # Due at 0, 10, 20, 30, 40 and 50 ms: the third, fourth and fifth begin between 15 and 45 ms.
+    load = {"kind": "constant", "rate": 100, "warm_up_s": 0.015, "cool_down_s": 0.005}
+    objectives = {"e2e": 1000, "percentile": 100}
+    outcome = bench.run(make_suite(*SIX), **(OPEN | {"load": load}), objectives=objectives)
+    for arm in ("none", "ngram D=3"):
+        cell = bench.summary_of(outcome, arm)
+        assert (cell.turns_ok, cell.turns_expected, cell.status) == (6, 6, "complete")
+        assert cell.metrics["ttft"].n == 3
+        assert cell.metrics["objectives_met"].n == 3
+        assert cell.metrics["objectives_met"].value == 1
+        # Three conversations began in 30 ms, and each was answered within any time.
+        assert cell.metrics["goodput"].value == pytest.approx(3 / 0.03)
+        assert "target of 100% met" in str(cell.metrics["objectives_met"].note)
+    assert bench.summary_of(outcome, "ngram D=3").metrics["speedup"].n <= 3
+
+
+@pytest.mark.timeout(60)
+def test_failed_turns_are_due_and_sent_and_meet_no_objective(bench: Bench, make_suite: MakeSuite, patient: Any) -> None:
+    patient.wanted = 5
+    suite = make_suite("one", ["FAIL", "unsent"], "three", "four", "five")
+    outcome = bench.run(suite, **OPEN, objectives={"e2e": 1000})
+    assert outcome.exit_code == 1
+    for turn in bench.turns():
+        assert turn.scheduled_s is not None
+    unsent = [turn for turn in bench.turns() if turn.turn_index == 1]
+    assert [turn.sent_s for turn in unsent] == [None, None, None]
+    met = bench.summary_of(outcome, "none").metrics["objectives_met"]
+    assert (met.value, met.n) == (pytest.approx(4 / 6), 6)

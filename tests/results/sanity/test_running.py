@@ -93,6 +93,15 @@ def test_a_client_that_cannot_keep_its_schedule_is_a_warning(make_checked: MakeC
     assert lamp.text.startswith("2% of requests went out more than 50 ms after their planned time (worst 200 ms)")
 
 
+def test_what_the_plan_s_own_cap_held_back_is_not_the_client_s_fault(
+    make_checked: MakeChecked, make_turn: MakeTurn
+) -> None:
+    held = [make_turn(f"p{n}", scheduled_s=1.0, sent_s=4.0, held_s=2.99) for n in range(10)]
+    assert [lamp.text for lamp in check_client(make_checked(held))] == [SCHEDULE_OK]
+    late = [turn.model_copy(update={"held_s": 2.9}) for turn in held]
+    assert [lamp.level for lamp in check_client(make_checked(late))] == ["warning"]
+
+
 def test_launches_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     once = make_checked([make_turn("p1"), make_turn("p2")])
     twice = make_checked([make_turn("p1", launch=0), make_turn("p2", launch=3)])
