@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench browser model clean
+.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench bench-client browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -50,6 +50,9 @@ types: $(DONE)/test ## Check types.
 
 bench: $(DONE)/test $(DONE)/suffix model ## Measure speed: the reference engine against transformers, store, metrics, --help.
 	$(VENV)/bin/pytest tests/benchmarks -o python_files='bench_*.py' -o timeout=1800 --benchmark-json=.benchmarks.json $(TESTS)
+
+bench-client: $(DONE)/test ## Measure the HTTP client, and others where installed, against a server of known truth; DRAFTMARK_PEERS=.venv-peers
+	$(VENV)/bin/pytest tests/benchmarks/bench_client.py -m slow -o python_files='bench_*.py' -o timeout=1800 $(TESTS)
 
 clean: ## Remove what was made, .venv included; runs/ is kept.
 	rm -rf $(VENV) site build dist draftmark.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \

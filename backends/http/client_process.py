@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import socket
 from typing import Any
@@ -84,6 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     allow_open_files()
+    gc.freeze()  # what is loaded by now stays: no stamp need wait until it has been looked through
     uvloop.run(_serve(parser.parse_args().fd))
 
 

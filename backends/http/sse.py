@@ -58,9 +58,6 @@ class SseParser:
         """Return the event that the stream left unfinished, where there is one; nothing may be fed afterwards."""
         return [event for _, event in self._end()]
 
-    def _between_events(self) -> bool:
-        return not (self._line or self._data or self._type)
-
     def _take(self, data: bytes) -> list[tuple[int, Event]]:
         """Return the completed events, each with the number of the read in which its last data line ended."""
         if not data:
@@ -122,19 +119,13 @@ class SseParser:
         event = self._dispatch(unfinished=True)
         return [] if event is None else [(self._ended_in, event)]
 
-    def _whole_events(self, data: bytes) -> list[str] | None:
-        """Return the data of each event where the bytes are nothing but whole events of one data line each; else null.
+    def _starts_events(self) -> bool:
+        """Whether the next byte begins an event, and the last id is all that is remembered."""
+        return not (self._line or self._data or self._type)
 
-        That is what servers send, and it is read at a fraction of the cost.
-        """
-        if not (data.startswith(b"data: ") and data.endswith(b"\n\n")) or b"\r" in data or not self._between_events():
-            return None
-        text = data.decode("utf-8", "replace")
-        events = text[6:-2].split("\n\ndata: ")
-        if text.count("\n") != 2 * len(events):
-            return None
+    def _pass_over(self) -> None:
+        """Take note of bytes that are nothing but whole events and were read elsewhere."""
         self._started, self._skips_lf = True, False
-        return events
 
 
 def events_of(reads: Sequence[bytes]) -> list[tuple[int, Event]]:
@@ -142,16 +133,28 @@ def events_of(reads: Sequence[bytes]) -> list[tuple[int, Event]]:
 
     The blank line that completes an event may come in a later read; what the event says was there by then. An event
     that the stream left unfinished inside a line counts to the last read.
+
+    Reads that are nothing but whole events of one data line, which is what servers send, are taken at a fraction of the
+    cost of the parser.
     """
     parser = SseParser()
     found: list[tuple[int, Event]] = []
+    fresh = True
     for index, data in enumerate(reads):
-        whole = parser._whole_events(data)
-        if whole is None:
-            parser._read = index
-            found += parser._take(data)
-        else:
-            last_id = parser._id
-            found += [(index, Event(text, "message", last_id)) for text in whole]
+        if fresh and data[:6] == b"data: " and data[-2:] == b"\n\n" and b"\r" not in data:
+            texts = [data[6:-2]] if data.count(b"\n") == 2 else _split(data)
+            if texts:
+                found += [(index, Event(str(text, "utf-8", "replace"), "message", parser._id)) for text in texts]
+                parser._pass_over()
+                continue
+        parser._read = index
+        found += parser._take(data)
+        fresh = parser._starts_events()
     parser._read = len(reads) - 1
     return found + parser._end()
+
+
+def _split(data: bytes) -> list[bytes]:
+    """Return the data of each event; none where there is anything but events of one data line each."""
+    texts = data[6:-2].split(b"\n\ndata: ")
+    return texts if data.count(b"\n") == 2 * len(texts) else []
