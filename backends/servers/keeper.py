@@ -140,6 +140,7 @@ class Keeper:
         while self._leader is not None and time.monotonic() < end:
             self._reap()
             time.sleep(_CLEARING_TICK_S)
+        self._reap()  # whoever ended last, so that not even a zombie is left
         self._log.pump(output)
         self._log.close()
 

@@ -75,12 +75,11 @@ class LlamacppServerSpec(ServerSpec):
             return _ngram(spec, arm.draft_length, build)
         if getattr(spec, "parallel", False) or getattr(spec, "drop_layers", False):
             raise BackendError(f"{_NAME} can neither leave out layers of a draft model nor draft in parallel")
-        kind: str | None = "draft-simple" if arm.drafter == "draft-model" else f"draft-{arm.drafter}"
-        if kind not in build:
-            if arm.drafter != "draft-model":
-                raise BackendError(f"this build of {_NAME} has no --spec-type {kind}; use a newer one")
-            kind = None  # the draft model alone says it
-        return self._with_model(kind, getattr(spec, "model", None), arm.draft_length, build)
+        kind = "draft-simple" if arm.drafter == "draft-model" else f"draft-{arm.drafter}"
+        there = kind in build
+        if not there and arm.drafter != "draft-model":  # which older builds know by its file alone
+            raise BackendError(f"this build of {_NAME} has no --spec-type {kind}; use a newer one")
+        return self._with_model(kind if there else None, getattr(spec, "model", None), arm.draft_length, build)
 
     def _with_model(self, kind: str | None, model: str | None, length: int, build: str) -> Arguments:
         flags = () if kind is None else (("--spec-type", kind),)

