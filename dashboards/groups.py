@@ -55,7 +55,7 @@ class Group:
 
 def _facts(cell: CellSummary, manifest: RunManifest) -> dict[str, str]:
     """Everything but suite and arm that a number of this cell depends on, in words."""
-    facts = {"backend": cell.backend, "target": cell.target, "concurrency": f"concurrency {cell.concurrency}"}
+    facts = {"backend": cell.backend, "target": cell.target, "load": cell.load}
     facts |= {f"engine.{name}": f"{name} {value}" for name, value in cell.engine.items()}
     planned = next((record for record in manifest.cells if record.cell_id == cell.cell_id), None)
     if planned is not None:

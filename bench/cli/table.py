@@ -86,7 +86,8 @@ def _named(ids: set[str], cells: list[CellSummary]) -> str:
 
 
 def _title(cell: CellSummary) -> Text:
-    load = f", {cell.concurrency} at once" if cell.concurrency > 1 else ""
+    at_once = "" if cell.concurrency in (None, 1) else f", {cell.concurrency} at once"
+    load = at_once if cell.open_load is None else f", {cell.open_load}"
     return Text(harmless(f"{cell.suite} ({cell.backend}{load})"), style="bold")
 
 
