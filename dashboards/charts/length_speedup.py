@@ -52,8 +52,8 @@ def length_against_speedup(group: Group, style: dict[str, Look]) -> Chart:
     if not known:
         return absent(group, alt, [metric for _, al, gain in points for metric in (al, gain)])
     parts = [cell for cell in group.parts if speculates(cell)]
-    small = [(cell, value_of(cell, "acceptance_length").value, value_of(cell, "speedup").value) for cell in parts]
-    small = [(cell, al, gain) for cell, al, gain in small if al is not None and gain is not None]
+    measured = [(cell, value_of(cell, "acceptance_length").value, value_of(cell, "speedup").value) for cell in parts]
+    small = [(cell, al, gain) for cell, al, gain in measured if al is not None and gain is not None]
     kept = thinned([gain for _, _, gain in small])
     right = 1.08 * max([*finite(al.value for _, al, _ in known), *finite(al for _, al, _ in small), 1.5])
     top = 1.1 * _highest([gain for _, _, gain in known], [gain for _, _, gain in small])

@@ -52,7 +52,7 @@ class Label:
 
 
 def labels(
-    points: list[tuple[float, float, Sequence[str]]], taken: Iterable[Box], *, height: float
+    points: Sequence[tuple[float, float, Sequence[str]]], taken: Iterable[Box], *, height: float
 ) -> list[Label | None]:
     """Return each point's label, the first of its texts for which a side is free; null where none is.
 
