@@ -7,7 +7,7 @@ its own folder; a caller never asks which backend it is, only what it can do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,7 @@ from draftmark.results.errors import DraftmarkError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from draftmark.results.records import Arm, Observation, Sampling
 
@@ -134,6 +135,15 @@ class Backend(Protocol):
 
     def stop(self) -> None:
         """Release the engine; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class KeepsLogs(Protocol):
+    """A backend whose engines write logs of their own."""
+
+    def keep_logs_in(self, folder: Path) -> None:
+        """Say where to keep them, before `start`; the folder need not exist."""
         ...
 
 

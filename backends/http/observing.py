@@ -41,7 +41,9 @@ def observation(exchange: Exchange, answer: Answer, acceptance: Acceptance, samp
 
 
 def _finish(answer: Answer, sampling: Sampling) -> Any:
-    """Tell an answer that filled the context from one that reached its limit of tokens."""
+    """Tell an answer that filled the context from one that reached its limit, and an end from a stop string's."""
+    if answer.finish_reason == "stop" and not sampling.stop:
+        return "eos"  # servers that do not tell the two apart were given no stop string
     cut = answer.finish_reason == "length" and answer.output_tokens is not None
     return "context" if cut and (answer.output_tokens or 0) < sampling.max_tokens else answer.finish_reason
 

@@ -377,4 +377,6 @@ async def _main(number: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
-    asyncio.run(_main(parser.parse_args().fd))
+    import uvloop
+
+    uvloop.run(_main(parser.parse_args().fd))

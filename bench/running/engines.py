@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from draftmark.backends.base import BackendError
+from draftmark.backends.base import BackendError, KeepsLogs
 from draftmark.bench.running import session
 from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator, Sequence
 
     from draftmark.backends.base import Backend, BackendSpec
@@ -18,15 +19,21 @@ if TYPE_CHECKING:
     from draftmark.results.records import Arm, CellRecord
     from draftmark.results.store import RunStore
 
+LOGS = "logs"
+"""Folder of a run for what its engines write of themselves."""
+
 
 class Engines:
     """Starts and stops the engines of one backend."""
 
-    def __init__(self, spec: BackendSpec, target: str, store: RunStore, reporter: Reporter) -> None:
+    def __init__(
+        self, spec: BackendSpec, target: str, store: RunStore, reporter: Reporter, loop: asyncio.Runner
+    ) -> None:
         self._spec = spec
         self._target = target
         self._store = store
         self._reporter = reporter
+        self._loop = loop
         self._arms: list[Arm] = []
         self.running: Backend | None = None
         self._cannot_judge = False
@@ -50,6 +57,8 @@ class Engines:
         self._reporter.say(f"starting {self._spec.kind}{what}")
         backend = self._spec.create(self._target)
         self.running = backend
+        if isinstance(backend, KeepsLogs):
+            backend.keep_logs_in(self._store.folder / LOGS)
         try:
             backend.start(self._arms)
         except BaseException:
@@ -75,7 +84,7 @@ class Engines:
         self._store.write_engine(cell.cell_id, {**facts, "windows": [*facts.get("windows", []), window]})
 
     def _client_facts(self) -> dict[str, Any] | None:
-        return None if self.running is None else self.running.client_facts()
+        return None if self.running is None else self._loop.run(self.running.client_facts())
 
     def _counters(self) -> dict[str, float] | None:
         return None if self.running is None else self.running.counters()

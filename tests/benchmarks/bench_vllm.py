@@ -41,9 +41,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 HERE = Path(__file__).parent
-AT_ONCE, PROMPTS, TOKENS, ROUNDS = 8, 48, 128, 8
-T_QUANTILE = 1.895
-"""One-sided 95% of Student's t with 7 degrees of freedom."""
+AT_ONCE, PROMPTS, TOKENS, ROUNDS = 16, 96, 96, 10
+T_QUANTILE = 1.833
+"""One-sided 95% of Student's t with 9 degrees of freedom."""
 ENGINE = {
     "dtype": "float32",
     "max_model_len": 512,

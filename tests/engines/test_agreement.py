@@ -35,7 +35,7 @@ def test_two_engines_agree_on_acceptance_length(
     tmp_path: Path, checkpoint: Callable[..., Path], smollm2: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     smaller = checkpoint("without_layers", smollm2, DROPPED)
-    engine = {"dtype": "float32", "max_model_len": 1024, "kv_cache_memory_bytes": 400_000_000, "enforce_eager": True}
+    engine = {"dtype": "float32", "max_model_len": 2048, "kv_cache_memory_bytes": 400_000_000, "enforce_eager": True}
     asked = {
         "name": "agreement",
         "target": "smollm2-135m",
