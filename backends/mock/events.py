@@ -87,6 +87,9 @@ def _encoded(event: Event, style: Style, *, last: bool) -> bytes:
     return f"{comment}{lines}{ending}".encode()
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def compact(data: Any) -> str:
     """Return plain data as JSON without spaces, its characters as they are."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(data)

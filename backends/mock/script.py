@@ -11,6 +11,8 @@ from draftmark.backends.mock.lies import LIES
 from draftmark.backends.mock.lies.payloads import finish_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from draftmark.backends.mock.asking import Ask
     from draftmark.backends.mock.dialects.openai import OpenaiDialect
 
@@ -49,14 +51,15 @@ class Scripts:
 
     def script(self, ask: Ask, id_: str) -> Script:
         """Return the script of a stream; `id_` is the request's."""
-        kept = self._kept.get(ask)
+        key = replace(ask, prompt_tokens=0) if _alike_but_for_the_end(ask) else ask
+        kept = self._kept.get(key)
         if kept is not None:
-            return kept
+            return self._with_end(kept, ask)
         script = self._written(self.answer(ask), id_)
         if not any(LIES[name].writes for name in ask.lies):
             if len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[ask] = script
+            self._kept[key] = script
         return script
 
     def whole(self, given: Answer) -> dict[str, Any]:
@@ -66,6 +69,18 @@ class Scripts:
             hook = LIES[name].whole
             payload = hook(payload) if hook is not None else payload
         return payload
+
+    def _with_end(self, kept: Script, ask: Ask) -> Script:
+        """Return the script of a request that differs from a kept one's by the length of its prompt at most."""
+        if kept.given.ask.prompt_tokens == ask.prompt_tokens or ask.lies:
+            return kept
+        given = replace(kept.given, ask=ask)
+        if (
+            len(given.pieces) == 1 or given.pieces[-2].at_s == given.end_s
+        ):  # the end shares its write with what is before
+            return self._written(given, "")
+        (end,) = _framed(written(self._dialect.closing(given), Style()))
+        return replace(kept, given=given, writes=(*kept.writes[:-1], end))
 
     def _written(self, given: Answer, id_: str) -> Script:
         lies = [LIES[name] for name in given.ask.lies]
@@ -80,8 +95,16 @@ class Scripts:
         for lie in lies:
             writes = lie.writes(writes, given) if lie.writes is not None else writes
         reasons = [reason for event in events if (reason := finish_of(event)) is not None]
-        framed = tuple(replace(write, data=b"%x\r\n%b\r\n" % (len(write.data), write.data)) for write in writes)
-        return Script(given, framed, _ending(given.ask), reasons[-1] if reasons else None)
+        return Script(given, tuple(_framed(writes)), _ending(given.ask), reasons[-1] if reasons else None)
+
+
+def _alike_but_for_the_end(ask: Ask) -> bool:
+    """Whether the length of the prompt is told at the end of a stream alone."""
+    return not (ask.lies or ask.usage_in_every_chunk or ask.timings_per_token or ask.endpoint == "generate")
+
+
+def _framed(writes: Iterable[Write]) -> list[Write]:
+    return [replace(write, data=b"%x\r\n%b\r\n" % (len(write.data), write.data)) for write in writes]
 
 
 def _ending(ask: Ask) -> Ending:

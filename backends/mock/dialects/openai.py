@@ -88,10 +88,15 @@ class OpenaiDialect:
     def events(self, given: Answer) -> list[Event]:
         """Return the stream of an answer."""
         ask, head = given.ask, self._head(given.ask, streams=True)
-        begin, end = given.pieces[0].at_s, given.end_s
-        found = [Event(begin, self._role_chunk(head, ask))] if ask.endpoint == "chat" else []
-        for piece in given.pieces:
+        found = [Event(given.pieces[0].at_s, self._role_chunk(head, ask))] if ask.endpoint == "chat" else []
+        for piece in given.pieces[:-1]:
             found.append(Event(piece.at_s, self._chunk(given, piece, head), piece.tokens, piece.steps))
+        return [*found, *self.closing(given)]
+
+    def closing(self, given: Answer) -> list[Event]:
+        """Return the end of a stream, from the chunk with the last token on."""
+        ask, head, end, piece = given.ask, self._head(given.ask, streams=True), given.end_s, given.pieces[-1]
+        found = [Event(end, self._chunk(given, piece, head), piece.tokens, piece.steps)]
         if self.finish_apart:
             found.append(Event(end, self._finish_chunk(given, head)))
         found += [Event(end, payload) for payload in self.before_usage(given, head)]

@@ -73,6 +73,31 @@ def test_an_answer_that_is_no_stream(talk: Callable[..., None]) -> None:
     talk(conversation)
 
 
+def test_requests_that_differ_in_their_prompt_alone_have_usages_of_their_own(talk: Callable[..., None]) -> None:
+    """Prompts of 2 and 5 ids, asked in turn; also where the answer is one chunk."""
+
+    async def conversation(it: Any) -> None:
+        for tokens in (1, 10):
+            streams = []
+            for prompt in ([1, 2], [1, 2, 3, 4, 5], [1, 2]):
+                body = {
+                    "prompt": prompt,
+                    "max_tokens": tokens,
+                    "stream": True,
+                    "stream_options": {"include_usage": True},
+                }
+                streams.append((await it.post("/v1/completions", body)).events)
+            assert [events[-1]["usage"]["prompt_tokens"] for events in streams] == [2, 5, 2]
+            assert {events[-1]["usage"]["completion_tokens"] for events in streams} == {tokens}
+            assert {len(events) for events in streams} == {len(streams[0])}
+            assert all(len({event["id"] for event in events}) == 1 for events in streams)
+        assert [turn["prompt_tokens"] for turn in it.truth()] == [2, 5, 2] * 2
+        assert [turn["output_tokens"] for turn in it.truth()] == [1, 1, 1, 10, 10, 10]
+
+    for dialect in ("openai", "vllm", "llamacpp"):
+        talk(conversation, dialect=dialect)
+
+
 def test_many_at_once_are_all_in_flight(talk: Callable[..., None]) -> None:
     async def conversation(it: Any) -> None:
         await asyncio.gather(*(it.chat(4) for _ in range(50)))
