@@ -56,7 +56,7 @@ def _in_window(evidence: Evidence) -> Outcome:
     scheduled = evidence.measured_times
     times = steady_times(cell, needed) if scheduled is None else scheduled
     found, seconds = delivered_within(cell, times), seconds_of(times)
-    if found.unknown:
+    if found.unknown or len(cell.chunk_s) == 0:
         return missing(_UNKNOWN_CHUNKS)
     if seconds == 0:
         never = f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants"

@@ -202,3 +202,21 @@ class TestEnough:
         assert load_problems(plan, [suite_of(make_suite, 10)]) == []
         (problem,) = load_problems(plan, [suite_of(make_suite, 5)])
         assert problem.text == "names question_id 'q9', which 'small' does not have"
+
+
+def test_what_an_open_loop_would_run_is_said_before_it_runs(
+    plan_of: Any, make_suite: MakeSuite, make_materials: Callable[..., Any]
+) -> None:
+    from draftmark.bench.cli.validate import summary_lines
+    from draftmark.bench.plans.cells import expand, plan_arms
+    from draftmark.bench.plans.prepared import Prepared
+
+    plan = plan_of({"kind": "constant", "rate": [2.5, 0.5], "count": 6}, warmup=2)
+    arms, _ = plan_arms(plan)
+    materials = make_materials(make_suite("a", ["b", "c"]))
+    prepared = Prepared(plan, arms, materials, expand(plan, arms, materials.suites))
+    # Three arms; six conversations are nine turns at each rate; warm-up takes three at once and then one.
+    assert (prepared.measured_turns, prepared.warmup_turns) == (3 * 2 * 9, 3 * (3 + 1))
+    lines = summary_lines(prepared)
+    assert "small, constant 2.5/s: 6 conversations begin within 2 s, for each arm" in lines
+    assert "small, constant 0.5/s: 6 conversations begin within 10 s, for each arm" in lines
