@@ -3,7 +3,8 @@
 It ends the server when the other end of its socket closes, when it is asked to by SIGTERM, and when the process that
 started it is gone, however that one ended. Whatever the server starts is found: orphans come back to this process, also
 those with a session and an environment of their own. What the server prints passes through here, so that no key
-reaches the log.
+reaches the log. Were this process itself killed, the server ends with it, and `launching` ends the rest by session and
+environment.
 
 Called as a program: `--fd N --parent PID --grace S --mark WORD -- COMMAND...`, its output being the log. It tells
 `{"pid": n}` or `{"failed": why}`, and `{"ended": code}` once the server itself has ended (negative: by that signal).

@@ -124,10 +124,11 @@ def test_a_killed_keeper_takes_the_server_along(
 ) -> None:
     process = launch("--forks", tmp_path / "pids")
     process.wait_healthy("/health", 30)
-    server, child, _ = processes.noted(tmp_path / "pids")
+    server, child, hidden = processes.noted(tmp_path / "pids")
     os.kill(psutil.Process(process.pid).ppid(), signal.SIGKILL)
     assert processes.wait_until(lambda: process.problem() is not None)
     assert processes.living([server, child]) == []
+    os.kill(hidden, signal.SIGKILL)  # without its keeper nobody finds what has left both session and environment
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
