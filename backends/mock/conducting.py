@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import os
 import time
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from draftmark.backends.mock.truth import Turn
 
 _ID = ID.encode()
+TICK_S = 0.001
+"""The loop's timers are no finer, seconds; a wait is rounded up, since one rounded down would spin until it is due."""
 MOST_AT_ONCE = 128
 """Writes before other work of the loop gets its turn."""
 
@@ -135,4 +138,7 @@ class Conductor:
             self._timer.cancel()
         self._wakes_s = self._due[0][0]
         wait_s = self._wakes_s - time.perf_counter()
-        self._timer = self._loop.call_soon(self._tick) if wait_s <= 0 else self._loop.call_later(wait_s, self._tick)
+        if wait_s <= 0:
+            self._timer = self._loop.call_soon(self._tick)
+        else:
+            self._timer = self._loop.call_later(math.ceil(wait_s / TICK_S) * TICK_S, self._tick)
