@@ -1,0 +1,1 @@
+"""Leaderboards: who is fastest on one target, one machine and one suite, as far as the measurements can tell."""
