@@ -100,7 +100,7 @@ def interval(
     launches = len(sample.whole_launches)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = float(np.log(statistic(sums.sum(axis=1, keepdims=True)))[0])
-        parts = [_jackknife(sums[:, used], merge_single_strata(sample.cluster_stratum[used]), statistic)]
+        parts = [jackknife(sums[:, used], merge_single_strata(sample.cluster_stratum[used]), statistic)]
         if launches > 1:
             parts.append(_between_launches(sample, values, statistic))
         variance = sum(part.variance for part in parts)
@@ -110,7 +110,7 @@ def interval(
         return Interval(None, None, ("no interval: the value rests on a single conversation",))
     if variance < _SAME**2:
         return Interval(None, None, ("no interval: every conversation gave the same value",))
-    half = sum(_t_quantile(part.degrees) * part.variance for part in parts) / variance**0.5
+    half = sum(t_quantile(part.degrees) * part.variance for part in parts) / variance**0.5
     notes = [f"rough ({_conversations(count)})"] if count < ROUGH_CLUSTERS else []
     notes.append("prompt sampling only" if launches < 2 else f"{launches} launches")
     low, high = float(np.exp(centre - half)), float(np.exp(centre + half))
@@ -206,7 +206,7 @@ def merge_single_strata(strata: Codes) -> Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
+class Spread:
     """A jackknife variance of log(statistic), and what its degrees of freedom follow from."""
 
     variance: float
@@ -222,7 +222,7 @@ class _Spread:
         return min(max(welch, self.fewest), self.most)
 
 
-def _jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> _Spread:
+def jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> Spread:
     """Jackknife sums of shape (K, clusters), leaving out one cluster at a time; each stratum holds two or more.
 
     A deleted cluster's weight goes to the others of its stratum, so that the strata keep theirs.
@@ -235,7 +235,7 @@ def _jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> _Spread:
     logs = np.log(statistic(replicates))
     centres = np.bincount(strata, weights=logs) / sizes
     parts = np.bincount(strata, weights=(logs - centres[strata]) ** 2) * (sizes - 1) / sizes
-    return _Spread(
+    return Spread(
         variance=float(parts.sum()),
         fourth=float((parts**2 / (sizes + 1)).sum()),
         fewest=float(sizes.min() - 1),
@@ -243,21 +243,22 @@ def _jackknife(sums: Floats, strata: Codes, statistic: Statistic) -> _Spread:
     )
 
 
-def _between_launches(sample: Sample, values: Sequence[Floats], statistic: Statistic) -> _Spread:
+def _between_launches(sample: Sample, values: Sequence[Floats], statistic: Statistic) -> Spread:
     whole = np.isin(sample.launch, sample.whole_launches)
     code = np.searchsorted(sample.whole_launches, sample.launch[whole])
     sums = _sums([column[whole] for column in values], code, len(sample.whole_launches))
-    return _jackknife(sums, np.zeros(sums.shape[1], dtype=np.int64), statistic)
+    return jackknife(sums, np.zeros(sums.shape[1], dtype=np.int64), statistic)
 
 
 def _sums(values: Sequence[Floats], groups: Codes, count: int) -> Floats:
     return np.stack([np.bincount(groups, weights=column, minlength=count) for column in values])
 
 
-def _t_quantile(degrees: float) -> float:
+def t_quantile(degrees: float, probability: float = 0.5 + LEVEL / 2) -> float:
+    """Return the t below which a share `probability` of Student's distribution lies."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees, 0.5 + LEVEL / 2))
+    return float(stdtrit(degrees, probability))
 
 
 def _conversations(count: int) -> str:

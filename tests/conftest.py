@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 PLUGIN = Path(__file__).parent / "plugin"
 
@@ -107,3 +109,23 @@ def parrot_run(
     done = draftmark_command("run", write_parrot_plan(), "--out", folder, "--quiet")
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def made_runs() -> ModuleType:
+    """The builder of runs of known truth."""
+    spec = importlib.util.spec_from_file_location("made_runs", Path(__file__).with_name("made_runs.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["made_runs"] = module  # its dataclass looks itself up there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def make_run(made_runs: ModuleType, tmp_path: Path) -> Callable[..., Path]:
+    """Write a run of known truth into a folder of this name."""
+
+    def make(name: str, **changes: Any) -> Path:
+        return made_runs.make_run(tmp_path / name, **changes)
+
+    return make
