@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 FEW_AT_ONCE = 8
 """Up to so many streams are read in the run's own process; for more there are client processes."""
 STREAMS_PER_PROCESS = 1024
+MOST_PROCESSES = max(1, (os.cpu_count() or 2) // 2)
+"""The server may need the other cores, where it runs on this machine."""
 SERVER_ANSWERS_S = 30.0
 """Longest wait for what a server says of itself, seconds."""
 STILL_S = 5.0
@@ -146,8 +149,9 @@ class HttpBackend:
         return asyncio.run(self._still_counters())
 
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
-        """Return nothing: a server gives no logits."""
+        """Return null: a server gives no logits."""
         del arm, prefix_ids, tokens
+        return None
 
     def stop(self) -> None:
         """End the clients; the server goes on."""
@@ -157,7 +161,7 @@ class HttpBackend:
 
     def _clients_for(self, at_once: int) -> Clients:
         if self._clients is None:
-            few = 0 if at_once <= FEW_AT_ONCE else 1 + (at_once - 1) // STREAMS_PER_PROCESS
+            few = 0 if at_once <= FEW_AT_ONCE else min(MOST_PROCESSES, 1 + (at_once - 1) // STREAMS_PER_PROCESS)
             settings = self._settings
             self._clients = Clients(
                 settings.base_url,

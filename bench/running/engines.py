@@ -58,7 +58,7 @@ class Engines:
         backend = self._spec.create(self._target)
         self.running = backend
         if isinstance(backend, KeepsLogs):
-            backend.keep_logs_in(self._store.folder / LOGS)
+            backend.keep_logs_in(self._store.path / LOGS)
         try:
             backend.start(self._arms)
         except BaseException:

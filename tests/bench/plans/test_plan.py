@@ -133,7 +133,7 @@ def test_wrong_numbers_are_told_in_words(problems: Any, entry: str, said: str) -
     assert problems(text) == [f"10: {said}"]
 
 
-KINDS = "none, ngram, suffix, draft-model, eagle, eagle3, mtp, dflash, dspark, medusa, custom, synthetic"
+KINDS = "none, ngram, suffix, draft-model, eagle, eagle3, mtp, dflash, dspark, medusa, custom, synthetic, as-served"
 WRONG_ENTRIES = {
     "backends: [{kind: referense}]": "backends[0].kind: unknown backend kind 'referense'; did you mean 'reference'?",
     "drafters: [none]": 'drafters[0]: must be a mapping such as {kind: none}, not the text "none"',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.materials import first_prompts
-from draftmark.bench.running.questions import Questions
+from draftmark.bench.running.questions import Question, Questions
 from draftmark.results.store import RunStore
 from draftmark.suites.conversation import ids_hash
 
@@ -57,16 +57,16 @@ def test_a_later_turn_whose_earlier_answer_is_missing_is_not_taken_for_the_first
 def test_a_divergence_whose_prompt_cannot_be_rebuilt_is_of_unknown_nature(
     bench: Bench, make_suite: MakeSuite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked_for = Questions.ids
+    asked_for = Questions.question
     measured: list[str] = []
 
-    def once_per_turn(self: Questions, cell_id: str, *rest: Any) -> Sequence[int] | None:
+    def once_per_turn(self: Questions, cell_id: str, *rest: Any) -> Question | None:
         if cell_id in measured:
             return None
         measured.append(cell_id)
         return asked_for(self, cell_id, *rest)
 
-    monkeypatch.setattr(Questions, "ids", once_per_turn)
+    monkeypatch.setattr(Questions, "question", once_per_turn)
     bench.run(make_suite("DIVERGE TIE"))
     store = RunStore.read(bench.folder)
     rows = [row for cell in store.manifest.cells for row in store.divergences(cell.cell_id)]
