@@ -40,7 +40,10 @@ MODEL = "mock-model"
 SECONDS = 3.0
 LOADS = [(streams, 0.025) for streams in (1, 8, 32, 128, 256, 512)] + [(1024, 0.1)]
 PEER_LOADS = {32, 256, 512}
-GAP_P50_S, GAP_P99_S, TTFT_P99_S, CHUNK_CPU_S = 0.002, 0.005, 0.025, 14e-6
+GAP_P50_S, GAP_P99_S, FIRST_P99_S, CHUNK_CPU_S = 0.002, 0.005, 0.025, 28e-6
+"""What Draftmark is held to: gaps against the server's record of the same gap, the first chunk against when it was
+written, CPU seconds of streaming and reading to half of what the best peer took where this was first measured (from 128 streams
+on: below, the start weighs more)."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,7 @@ def guidellm_numbers(folder: Path, _: str) -> Numbers:
 
 def aiperf_command(url: str, streams: int, tokens: int, folder: Path) -> list[str]:
     return [
+        *("env", "-u", "HF_HUB_OFFLINE"),  # offline it takes a folder for the name of a model
         *(peers_program("aiperf"), "profile", "--model", MODEL, "--url", url, "--endpoint-type", "completions"),
         *("--streaming", "--concurrency", str(streams), "--request-count", str(streams), "--isl", "8"),
         *("--osl", str(tokens), "--extra-inputs", "ignore_eos:true", "--tokenizer", str(folder / "tokenizer")),
@@ -256,6 +260,10 @@ class Memory:
         return self.most
 
 
+class ClientFailed(Exception):
+    """A client that did not end well, with the end of what it printed."""
+
+
 def truth_of(url: str, method: str) -> Any:
     """Ask the server for what it did, or have it forget that."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"))
@@ -285,7 +293,8 @@ def run_client(peer: Peer, url: str, load: tuple[int, int], folder: Path, core: 
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         most = memory.end()
-    assert process.returncode == 0, f"{peer.name}: {log.read_text()[-2000:]}{said.read_text()[-2000:]}"
+    if process.returncode:
+        raise ClientFailed(f"{said.read_text()[-2000:]}{log.read_text()[-2000:]}".strip())
     truth = truth_of(url, "GET")["requests"]
     return Outcome(
         said=said.read_text(),
@@ -326,17 +335,27 @@ def test_clients_against_the_truth(
     tell(f"{streams} streams, a chunk of {tokens_per_chunk} tokens per {1e3 * step_s:g} ms")
     tell(HEADER)
     with mock_process(MockSettings(step_s=step_s, model=MODEL, **drafts)) as url:  # type: ignore[arg-type]
+        missed: list[str] = []
         for peer in [DRAFTMARK, *(peers() if streams in PEER_LOADS else [])]:
-            idle = run_client(peer, url, (1, 2), folder, cores[1])
-            outcome = run_client(peer, url, (streams, tokens), folder, cores[1])
+            try:
+                idle = run_client(peer, url, (1, 2), folder, cores[1])
+                outcome = run_client(peer, url, (streams, tokens), folder, cores[1])
+            except ClientFailed as fault:
+                assert peer is not DRAFTMARK, str(fault)
+                tell(f"  {peer.name:17} failed: {str(fault)[-200:]}")
+                continue
             said, true = peer.numbers(folder, outcome.said), true_numbers(outcome.truth)
             if peer is DRAFTMARK:
-                said = _judged(outcome, said, true, idle.cpu_s, tell)
+                said, missed = judged(outcome, said, tell)
             tell(shown(peer.name, said, true, outcome, idle.cpu_s))
+    assert not missed
 
 
-def _judged(outcome: Outcome, said: Numbers, true: Numbers, idle_cpu_s: float, tell: Callable[[str], None]) -> Numbers:
-    """Hold Draftmark's numbers to the truth, chunk by chunk; return them with the TPOT that the true counts give."""
+def judged(outcome: Outcome, said: Numbers, tell: Callable[[str], None]) -> tuple[Numbers, list[str]]:
+    """Hold Draftmark's stamps to the server's, chunk by chunk.
+
+    Returns its numbers, with the TPOT that the true counts give, and what it is off by more than it may.
+    """
     result = json.loads(outcome.said)
     mine = {request["id"].removeprefix("cmpl-"): request for request in result["requests"]}
     errors, tpot, waits, delays = [], [], [], []
@@ -357,7 +376,11 @@ def _judged(outcome: Outcome, said: Numbers, true: Numbers, idle_cpu_s: float, t
         f" per chunk {1e6 * result['stream_cpu_s'] / outcome.chunks:.1f} us streaming,"
         f" {1e6 * result['read_cpu_s'] / outcome.chunks:.1f} us reading"
     )
-    return Numbers(said.ttft_s, said.gap_s, two(tpot))
+    cpu_s = (result["stream_cpu_s"] + result["read_cpu_s"]) / outcome.chunks if len(outcome.truth) >= 128 else 0.0
+    limits = [(gap[0], GAP_P50_S), (gap[1], GAP_P99_S), (two(delays)[1], FIRST_P99_S), (cpu_s, CHUNK_CPU_S)]
+    names = ("gap at the median", "gap at p99", "first chunk at p99", "CPU seconds per chunk")
+    missed = [f"{name}: {found:.2g}" for name, (found, most) in zip(names, limits, strict=True) if found > most]
+    return Numbers(said.ttft_s, said.gap_s, two(tpot)), missed
 
 
 def _ms(values: list[float]) -> str:
