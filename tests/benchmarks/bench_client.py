@@ -42,8 +42,8 @@ LOADS = [(streams, 0.025) for streams in (1, 8, 32, 128, 256, 512)] + [(1024, 0.
 PEER_LOADS = {32, 256, 512}
 GAP_P50_S, GAP_P99_S, FIRST_P99_S, CHUNK_CPU_S = 0.002, 0.005, 0.025, 28e-6
 """What Draftmark is held to: gaps against the server's record of the same gap, the first chunk against when it was
-written, CPU seconds of streaming and reading to half of what the best peer took where this was first measured (from 128 streams
-on: below, the start weighs more)."""
+written, CPU seconds of streaming and reading against half of what the best peer took where this was first measured
+(from 128 streams on: below, the start weighs more)."""
 
 
 @dataclass(frozen=True)
