@@ -1,7 +1,8 @@
 """The program `draftmark`: the list of its verbs, lazily imported, and how every ending becomes an exit code.
 
-Exit codes: 0 done; 1 done with failed turns; 2 wrong input; 3 cannot write; 70 a fault of Draftmark itself;
-130 interrupted. A reader of the output that went away (`draftmark show ... | head`) changes none of that and is quiet.
+Exit codes: 0 done; 1 done with failed turns, or a regression; 2 wrong input, or cannot decide; 3 cannot write; 70 a fault
+of Draftmark itself; 130 interrupted. A reader of the output that went away (`draftmark show ... | head`) changes none of
+that and is quiet.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ VERBS: dict[str, str] = {
     "validate": "Check a plan and say what it would run; nothing is run.",
     "run": "Run a plan, or go on with a run that was interrupted.",
     "show": "Show the numbers of a run as a table or as JSON.",
+    "compare": "Compare two runs: settings that differ first, then which differences are real.",
+    "gate": "Judge a run by a baseline: pass, regression, or cannot decide.",
     "report": "Write a self-contained page about a run.",
+    "leaderboard": "Rank what runs measured, a page per target, machine and suite.",
     "mock": "Run a server of known truth that may lie, to check clients with.",
 }
 """Verb to its line of help, in the order a user meets them. `draftmark.bench.cli.<verb>` holds each verb's `app`."""
