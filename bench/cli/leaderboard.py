@@ -32,6 +32,8 @@ def leaderboard(
     index, *_ = write_leaderboard(collected, out)
     ranked = sum(entry.ranked for entry in collected.entries)
     emit(f"page: {index}")
-    emit(f"{len(collected.entries)} entries of {len(collected.sources)} runs, {ranked} of them fit to be ranked")
+    entries, sources = len(collected.entries), len(collected.sources)
+    what = f"{entries} {'entry' if entries == 1 else 'entries'} of {sources} {'run' if sources == 1 else 'runs'}"
+    emit(f"{what}, {ranked} of them fit to be ranked")
     if collected.unreadable:
         raise typer.Exit(EXIT_SOME_SKIPPED)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_DISCLOSED = "hardware not disclosed"
 """Stands for the machine of entries that do not tell theirs; none of these is ranked."""
 
-_NO_CONTEST = Interval(None, None, ("no pair of turns to compare",))
+_NO_CONTEST = Interval(None, None, ("no interval: no pair of turns to compare",))
 
 
 @dataclass(frozen=True, eq=False)

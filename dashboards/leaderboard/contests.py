@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord
 
-_NOTHING = Interval(None, None, ("no conversation was asked of both",))
+_NOTHING = Interval(None, None, ("no interval: no conversation was asked of both",))
 
 
 @dataclass(frozen=True, eq=False)
