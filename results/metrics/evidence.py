@@ -39,7 +39,7 @@ class Evidence:
     concurrency: int = 1
     temperature: float = 0.0
     gpus: int | None = None
-    window: WindowCounts | None = None
+    window: WindowCounts | str | None = None
     """What the engine counted over the cell, where it tells nothing of single requests; null for a part of it."""
     open_load: OpenLoad | None = None
     """The schedule that conversations followed; null for a closed loop."""
@@ -222,10 +222,14 @@ class Evidence:
         if self.turns_ok == 0:
             return self.no_turns()
         if not self.counted.has_steps.any():
-            return "the engine reported no per-step counts" if self.drafts else "the answers' token counts are unknown"
+            return self._no_counts() if self.drafts else "the answers' token counts are unknown"
         if len(self.counted.drafted) == 0:
             return "no answer went beyond the one token that prefill gives, so there was no decode step"
         return None
+
+    def _no_counts(self) -> str:
+        why = f", and {self.window}" if isinstance(self.window, str) else ""
+        return f"the engine reported no per-step counts{why}"
 
     def counted_by_engine(self, name: str) -> Outcome | None:
         """Return a metric from the engine's counters, for turns whose steps are unknown; null where it is not told."""
@@ -240,7 +244,9 @@ class Evidence:
     @property
     def _window_instead(self) -> WindowCounts | None:
         """The engine's counters where no step of the arm is known; null otherwise."""
-        return self.window if self.drafts and not self.counted.has_steps.any() else None
+        if isinstance(self.window, str) or not self.drafts or self.counted.has_steps.any():
+            return None
+        return self.window
 
     def no_turns(self) -> str:
         """Return the reason that a cell without successful turns gives for everything."""

@@ -14,7 +14,7 @@ from draftmark.results.counter_names import RESETS, VERIFIED
 from draftmark.results.metrics.declaration import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from draftmark.results.columns import CellColumns, Mask
 
@@ -106,21 +106,43 @@ def explained(cell: CellColumns) -> Mask:
     return cell.ok & ~cell.stopped & (cell.tokens >= 0)
 
 
-def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | None:
-    """Add up the windows of a cell's `engine.json`; null unless they hold the cell's tokens and nothing else."""
+def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowCounts | str | None:
+    """Add up the windows of a cell's `engine.json`.
+
+    Returns:
+        The sums, if they hold the cell's tokens and nothing else; why they do not; null where nothing was counted.
+    """
     windows = windows_of(facts)
-    if not windows or not explained(cell).all() or any(reset_in(window) is not None for window in windows):
+    if not windows:
         return None
     sums: dict[str, float] = {}
     for counted in map(difference, windows):
         for name, value in counted.items():
             sums[name] = sums.get(name, 0.0) + value
-    if sums.get("output_tokens") != float(cell.tokens.sum()):
-        return None
+    return _problem(cell, windows, sums) or _counts(cell, sums)
+
+
+def _problem(cell: CellColumns, windows: Sequence[Mapping[str, Any]], sums: Mapping[str, float]) -> str | None:
+    """Say why windows do not hold a cell's tokens and nothing else; null if they do."""
+    spoilt = int((~explained(cell)).sum())
+    if spoilt:
+        return f"its counters cannot be shared out: {spoilt} of {len(cell)} turns failed or ended at a stop string"
+    if (reset := next(filter(None, map(reset_in, windows)), None)) is not None:
+        return reset
+    if "output_tokens" not in sums:
+        return "it counts no output tokens, by which these turns could be known"
+    counted, own = round(sums["output_tokens"]), int(cell.tokens.sum())
+    if counted != own:
+        return f"it counted {counted:,} tokens where these turns have {own:,}, so that others used it too"
+    if VERIFIED not in sums and not all(name in sums for name in _OF_DRAFTS):
+        return "it counts no drafts"
+    return None
+
+
+def _counts(cell: CellColumns, sums: Mapping[str, float]) -> WindowCounts:
     turns, tokens = len(cell), round(sums["output_tokens"])
     if not all(name in sums for name in _OF_DRAFTS):
-        verified = sums.get(VERIFIED)
-        return None if verified is None else WindowCounts(turns, tokens, verified=round(verified))
+        return WindowCounts(turns, tokens, verified=round(sums[VERIFIED]))
     by_position: list[int] = []
     while (name := f"accepted_tokens[{len(by_position) + 1}]") in sums:
         by_position.append(round(sums[name]))

@@ -61,7 +61,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec.loader is not None
     heads = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(heads)
-    folder: Path = heads.random_llama(tmp_path_factory.mktemp("model") / "tiny", layers=4, width=256, heads=8)
+    folder: Path = heads.random_llama(tmp_path_factory.mktemp("model") / "tiny", layers=6, width=256, heads=8)
     return folder
 
 

@@ -93,9 +93,8 @@ def replay_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from draftmark.backends.base import TurnRequest
     from draftmark.backends.models import locate
     from draftmark.backends.reference import ReferenceSpec
-    from draftmark.suites.rendering import Renderer
-
     from draftmark.results.records import Arm, Sampling
+    from draftmark.suites.rendering import Renderer
 
     path, options = locate("smollm2-135m").pretrained()
     renderer = Renderer.load(path, **options)

@@ -28,9 +28,18 @@ def call(fake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     """Call the command line; suites and tokenizer are the fake ones."""
     import fake_draftmark
 
-    from draftmark.bench.cli import main
-
     monkeypatch.setattr("draftmark.bench.plans.prepared.gather", fake_draftmark.materials)
+    return caller(capsys)
+
+
+@pytest.fixture
+def plain_call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Call the command line as it is."""
+    return caller(capsys)
+
+
+def caller(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    from draftmark.bench.cli import main
 
     def run(*arguments: object) -> Said:
         capsys.readouterr()

@@ -96,7 +96,17 @@ def test_without_a_window_of_just_these_turns_there_is_no_number(
 ) -> None:
     found = measured(cell, facts)["acceptance_length"]
     assert found.value is None
-    assert found.reason == "the engine reported no per-step counts"
+    assert found.reason is not None
+    assert found.reason.startswith("the engine reported no per-step counts")
+
+
+def test_why_counters_are_of_no_use_is_told(cell: CellColumns) -> None:
+    others = {"windows": [{"before": BEFORE, "after": AFTER | {"output_tokens": 36.0}}]}
+    reason = measured(cell, others)["acceptance_length"].reason
+    assert reason is not None
+    assert reason.endswith("tokens where these turns have 30, so that others used it too")
+    reset = {"windows": [{"before": BEFORE | {"counter_resets": 0.0}, "after": AFTER | {"counter_resets": 1.0}}]}
+    assert "began at zero again" in str(measured(cell, reset)["acceptance_length"].reason)
 
 
 def test_a_failed_turn_makes_the_counters_useless(make_turn: Callable[..., TurnRecord]) -> None:
@@ -104,12 +114,14 @@ def test_a_failed_turn_makes_the_counters_useless(make_turn: Callable[..., TurnR
         make_turn(question_id="a", output_tokens=30, steps=None),
         make_turn(question_id="b", status="failed", output_tokens=0, steps=None),
     ]
-    assert window_counts(CellColumns.from_turns(turns), FACTS) is None
+    assert window_counts(CellColumns.from_turns(turns), FACTS) == (
+        "its counters cannot be shared out: 1 of 2 turns failed or ended at a stop string"
+    )
 
 
 def test_steps_beyond_a_stop_string_are_no_turns(make_turn: Callable[..., TurnRecord]) -> None:
     turns = [make_turn(output_tokens=30, steps=None, finish_reason="stop")]
-    assert window_counts(CellColumns.from_turns(turns), FACTS) is None
+    assert isinstance(window_counts(CellColumns.from_turns(turns), FACTS), str)
 
 
 def test_step_records_win_over_counters(make_turn: Callable[..., TurnRecord]) -> None:

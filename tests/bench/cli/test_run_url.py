@@ -1,0 +1,112 @@
+"""`draftmark run --url`: a running server, no plan, no tokenizer; what it tells is on record and keys are not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.backends.mock import MockSettings, mock_process
+from draftmark.results.store import RunStore
+from draftmark.results.summarise import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+KEY = "canary-0f6d2b"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """D = 3; steps accept 3, 0, 2, 3, ... drafts."""
+    settings = MockSettings(ttft_s=0.002, step_s=0.001, draft_length=3, accepted_cycle=(3, 0, 2), model="org/tiny")
+    with mock_process(settings) as url:
+        yield url
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "suite.jsonl"
+    rows = [{"question_id": f"q{n}", "category": "c", "turns": [f"say {n}", "again"]} for n in range(8)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_server_is_measured_without_a_plan(
+    plain_call: Callable[..., Any], server: str, suite: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    said = plain_call(
+        "run", "--url", server, "--suite", suite, "--concurrency", "1,2", "--max-tokens", "13", "--out", folder
+    )
+    assert said.code == 0, said.err
+    store = RunStore.read(folder)
+    assert store.manifest.target.name == "org/tiny"
+    assert store.manifest.plan["drafters"] == [{"kind": "as-served", "optional": False, "draft_length": 3}]
+    assert store.manifest.plan["backends"][0]["dialect"] == "vllm"
+    assert [cell.key.load.concurrency for cell in store.manifest.cells] == [1, 2]
+    for cell in store.manifest.cells:
+        turns = list(store.turns(cell.cell_id))
+        assert [turn.status for turn in turns] == ["ok"] * 16
+        # 12 tokens after the first in steps of 4, 1, 3 and 4
+        assert {tuple(turn.steps.delivered) for turn in turns if turn.steps is not None} == {(4, 1, 3, 4)}
+    lengths = [cell.metrics["acceptance_length"].value for cell in summarise(store).cells if cell.category is None]
+    assert lengths == [3.0, 3.0]
+
+
+def test_the_same_command_goes_on_with_the_run(
+    plain_call: Callable[..., Any], server: str, suite: Path, tmp_path: Path
+) -> None:
+    words = ["run", "--url", server, "--suite", suite, "--max-tokens", "5", "--out", tmp_path / "run"]
+    assert plain_call(*words).code == 0
+    again = plain_call(*words)
+    assert again.code == 0
+    assert "16 of 16 turns are there already" in again.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--url", "http://127.0.0.1:9"], "no server answers at http://127.0.0.1:9"),
+        (["--url", "127.0.0.1:9"], "must be a URL such as"),
+        (["--url", f"http://u:{KEY}@127.0.0.1:9"], "must hold no user, password or query"),
+        (["--url", "http://127.0.0.1:9", "--concurrency", "1,zero"], "no list of whole numbers"),
+        (["--url", "http://127.0.0.1:9", "--suite", "codign"], "did you mean 'coding'?"),
+        (["--url", "http://127.0.0.1:9", "--api-key-env", "NO_SUCH_KEY"], "the environment variable NO_SUCH_KEY"),
+        (["plan.yaml", "--url", "http://127.0.0.1:9"], "not both"),
+        ([], "name a plan file, or a server with --url"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(plain_call: Callable[..., Any], words: list[str], sentence: str) -> None:
+    said = plain_call("run", *words)
+    assert said.code == 2
+    assert sentence in " ".join(said.err.split())
+    assert KEY not in said.err + said.out
+
+
+def test_an_exact_length_needs_the_tokenizer(plain_call: Callable[..., Any], server: str) -> None:
+    said = plain_call("run", "--url", server, "--suite", "long-sequence")
+    assert said.code == 2
+    assert "target" in said.err
+
+
+def test_a_key_is_sent_and_stands_nowhere(
+    plain_call: Callable[..., Any], suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEMO_API_KEY", KEY)
+    folder = tmp_path / "run"
+    with mock_process(MockSettings(lies=("auth-echo",))) as url:
+        said = plain_call("run", "--url", url, "--suite", suite, "--api-key-env", "DEMO_API_KEY", "--out", folder)
+    assert said.code == 1
+    plain_call("report", folder, "--out", tmp_path / "site")
+    written = [path for root in (folder, tmp_path / "site") for path in root.rglob("*") if path.is_file()]
+    assert len(written) > 3
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
+    assert KEY not in said.out + said.err
+    failed = [
+        turn for cell in RunStore.read(folder).manifest.cells for turn in RunStore.read(folder).turns(cell.cell_id)
+    ]
+    assert {turn.failure.kind for turn in failed if turn.failure is not None} >= {"unauthorized"}
+    assert any("[redacted]" in turn.failure.message for turn in failed if turn.failure is not None)
