@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
-from draftmark.suites.builtin.spec import LICENCE, SOURCE
+from draftmark.suites.builtin.spec import LICENCE, SHIPPED, SOURCE
 from draftmark.suites.loaders import humaneval
 from draftmark.suites.registry import SUITES
 
@@ -40,7 +40,8 @@ def listings() -> list[SuiteListing]:
 
 def _shipped() -> list[SuiteListing]:
     rows = []
-    for spec in (BuiltinSpec(name="coding"), BuiltinSpec(name="summarization")):
+    for name in SHIPPED:
+        spec = BuiltinSpec(name=name)
         suite = spec.load(None)
         rows.append(
             SuiteListing(

@@ -276,7 +276,7 @@ def test_the_command_says_what_it_can_do(base: Clean) -> None:
 
 def test_the_shipped_suites_are_there(base: Clean) -> None:
     said = base.done("draftmark", "suites", "list")
-    assert [name for name in ("coding", "summarization", "long-sequence") if name not in said] == []
+    assert [name for name in ("coding", "multilingual", "writing", "long-sequence") if name not in said] == []
     assert "Apache-2.0" in base.done("draftmark", "suites", "show", "coding")
 
 

@@ -1,4 +1,4 @@
-"""What Draftmark ships: two suites of prompts, and long-sequence, which is built to an exact length from a corpus."""
+"""What Draftmark ships: eleven suites of prompts, and long-sequence, which is built to an exact length."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
@@ -18,7 +18,22 @@ SOURCE = "written for Draftmark"
 DEFAULT_PROMPT_TOKENS = 1000
 ENTROPIES: tuple[Entropy, ...] = ("low", "mixed", "high")
 
-BuiltinName = Literal["coding", "summarization", "long-sequence"]
+ShippedName = Literal[
+    "coding",
+    "humanities",
+    "math",
+    "multilingual",
+    "qa",
+    "rag",
+    "reasoning",
+    "roleplay",
+    "stem",
+    "summarization",
+    "writing",
+]
+"""Suites whose prompts are read from a file, one category each: the eleven of SPEED-Bench's qualitative split."""
+BuiltinName = Literal[ShippedName, "long-sequence"]
+SHIPPED: tuple[ShippedName, ...] = get_args(ShippedName)
 
 
 def _as_list(value: object) -> object:
@@ -69,7 +84,7 @@ class BuiltinSpec(SuiteSpec):
         return "-".join(words)
 
 
-def _read_shipped(name: str, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
+def _read_shipped(name: ShippedName, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
     try:
         with as_file(files("draftmark.suites.builtin") / f"{name}.jsonl") as path:
             return read_prompts(path, limit=limit, seed=seed)

@@ -14,7 +14,7 @@ def spec(**settings: Any) -> BuiltinSpec:
     return BuiltinSpec.model_validate({"kind": "builtin", **settings})
 
 
-@pytest.mark.parametrize("name", ["coding", "summarization"])
+@pytest.mark.parametrize("name", builtin_spec.SHIPPED)
 def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(name: str) -> None:
     suite = spec(name=name).load(None)
     assert suite.name == name
@@ -23,7 +23,7 @@ def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(nam
     assert suite.selection == f"all {len(suite.prompts)} prompts"
 
 
-@pytest.mark.parametrize("name", ["coding", "summarization"])
+@pytest.mark.parametrize("name", builtin_spec.SHIPPED)
 def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> None:
     whole, part = spec(name=name).load(None), spec(name=name, limit=12).load(None)
     assert len(part.prompts) == 12

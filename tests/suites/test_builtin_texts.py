@@ -15,14 +15,54 @@ import pytest
 
 from draftmark.suites.prompt import Prompt
 
-SUITES = ("coding", "summarization")
+GENERAL = ("humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "writing")
+SUITES = ("coding", "summarization", *GENERAL)
 SHA256 = {
     "coding.jsonl": "222a72fd4a0a11b8b19cbe45526ea37e1921090b3d741b7d647dd794b5346a1b",
+    "humanities.jsonl": "8237f2bc4de2e8db054633de41f8cf40c016f7ca55baabdff09ea1b6b603d9e1",
+    "math.jsonl": "30794f4c7d8bc57d9adb1946863605e2e5eca50c2291ac12fc2e01015702cc6e",
+    "multilingual.jsonl": "d08a475447a4c1e9d66980905dba9405e6ead697d24769abe96e35755434c30d",
+    "qa.jsonl": "0948c4114434ce57f8ef8350fe6ddbc328053538d55b105e7d5691097921471e",
+    "rag.jsonl": "395f9aa6e2314d7ad67f78dfb48135a7e3341e7c6338babe63073654edafac23",
+    "reasoning.jsonl": "b3432e70e616c419170b4d92652850089f89bcc18426af6f9577562ab02860f9",
+    "roleplay.jsonl": "4f8ac826a6caeab841a7c3ba0364ebb9a1579315be0fe93688ad2ff083afa079",
+    "stem.jsonl": "1cebd9c590ddca7b2f37f7d6a22e39d082c6e02a359fecd2688135666641d3cb",
     "summarization.jsonl": "5685aadb6b1f45352f19aaa797ef39c43f86548be712ee344e89efa277fe41f2",
+    "writing.jsonl": "8d50fd72243f2d58a5a0f32d4d84eaa9b2128a9de61f99667dfd3a7cb2b60fed",
     "corpus.md": "ada4ef9df059cad9fcaf498673494cbf5ec03216eee5f6f6495f922b5a2b3473",
 }
 KEYS = {"question_id", "category", "sub_category", "turns", "source", "difficulty"}
 MOST_SHARED = 0.30
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
+"""Kana and Chinese characters, each counted as a word: their scripts put no spaces between words."""
+
+SCRIPTS = {
+    "arabic": ("ARABIC",),
+    "chinese": ("CJK",),
+    "greek": ("GREEK",),
+    "hindi": ("DEVANAGARI",),
+    "japanese": ("CJK", "HIRAGANA", "KATAKANA"),
+    "korean": ("HANGUL",),
+    "russian": ("CYRILLIC",),
+    "ukrainian": ("CYRILLIC",),
+}
+"""How the Unicode names of a language's letters begin."""
+
+FUNCTION_WORDS = {
+    "english": "the of and to in a is that it for you with on are this be as at",
+    "dutch": "de het een en van in je dat niet op met over waarom wanneer te toch",
+    "french": "le la les des et de du une un en à pour dans que qui ce avec sur",
+    "german": "der die das und ich zu ein eine den mit für von bei zwischen dem bitte",
+    "indonesian": "yang dan untuk pada dengan satu kira menit warga buatlah",
+    "italian": "il la di che e per un una in quelle sono ho con gli come mi",
+    "polish": "i w na się jako pod czas od do oraz odpowiedz weź",
+    "portuguese": "o a de que e do da uma um com para não são mais e",
+    "spanish": "el la de que y en los una un por con las se del es cuando",
+    "swahili": "ya na kwa wa za yako jinsi moja kisha mambo",
+    "swedish": "och att det på som en av är ett alla skriv min där",
+    "turkish": "ve bir bana bu da ne ile iki önce ver her yaz",
+    "vietnamese": "tôi và cho trong từng hãy một mà người các muốn",
+}
 
 
 def raw(name: str) -> bytes:
@@ -36,7 +76,7 @@ def prompts(suite: str) -> tuple[Prompt, ...]:
 
 
 def five_grams(text: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.lower())
+    words = re.findall(rf"[{UNSPACED}]|[^\W{UNSPACED}]+", text.lower())
     return set(zip(*(words[start:] for start in range(5)), strict=False))
 
 
@@ -75,14 +115,15 @@ def test_text_is_plain_utf8_with_unix_line_ends(name: str) -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_each_line_is_one_object_with_the_six_keys_and_no_other(suite: str) -> None:
+def test_each_line_is_one_object_with_the_six_keys_and_only_roles_have_a_system_message(suite: str) -> None:
     body = raw(f"{suite}.jsonl").decode("utf-8")
     assert body.endswith("}\n")
 
     for line in body.removesuffix("\n").split("\n"):
         pairs = json.loads(line, object_pairs_hook=list)
-        assert Counter(key for key, _ in pairs) == Counter(KEYS)
         row = dict(pairs)
+        assert len(pairs) == len(row)
+        assert set(row) == KEYS | ({"system"} if suite == "roleplay" and "system" in row else set())
         assert row["category"] == suite
         assert row["source"] == "draftmark"
         assert row["difficulty"] in {"easy", "medium", "hard"}
@@ -129,12 +170,84 @@ def test_complete_and_explain_prompts_give_code() -> None:
             assert len(code_blocks(prompt)) == 1, prompt.question_id
 
 
-@pytest.mark.parametrize(("suite", "least"), [("coding", 5), ("summarization", 3)])
+@pytest.mark.parametrize(
+    ("suite", "least"),
+    [("coding", 5), ("summarization", 3), ("math", 5), ("multilingual", 8), ("qa", 3), ("rag", 4)],
+)
 def test_some_prompts_have_several_turns_and_none_more_than_three(suite: str, least: int) -> None:
     lengths = Counter(len(prompt.turns) for prompt in prompts(suite))
 
     assert set(lengths) <= {1, 2, 3}
     assert lengths[2] + lengths[3] >= least
+
+
+@pytest.mark.parametrize("suite", ["humanities", "reasoning", "roleplay", "stem", "writing"])
+def test_a_third_or_more_of_the_conversations_have_two_or_three_turns(suite: str) -> None:
+    lengths = Counter(len(prompt.turns) for prompt in prompts(suite))
+
+    assert set(lengths) == {1, 2, 3}
+    assert lengths[2] + lengths[3] >= lengths.total() / 3
+
+
+@pytest.mark.parametrize("suite", GENERAL)
+def test_each_category_has_two_dozen_prompts_of_four_kinds_or_more(suite: str) -> None:
+    assert len(prompts(suite)) >= 24
+    assert len({prompt.sub_category for prompt in prompts(suite)}) >= 4
+
+
+@pytest.mark.parametrize("suite", GENERAL)
+def test_prompts_leave_room_for_answers_in_a_context_of_2000_tokens(suite: str) -> None:
+    """A token of a byte-level tokenizer holds a byte or more, and in ordinary text several."""
+    sizes = {p.question_id: len(((p.system or "") + "".join(p.turns)).encode()) for p in prompts(suite)}
+
+    assert [name for name, size in sizes.items() if size > 1500] == []
+
+
+@pytest.mark.parametrize("suite", GENERAL)
+def test_openings_differ(suite: str) -> None:
+    openings = Counter(" ".join(prompt.turns[0].lower().split()[:3]) for prompt in prompts(suite))
+
+    assert max(openings.values()) <= 2
+
+
+def test_prompts_in_a_script_of_their_own_are_written_in_it() -> None:
+    asked = [prompt for prompt in prompts("multilingual") if prompt.sub_category in SCRIPTS]
+
+    assert {prompt.sub_category for prompt in asked} == set(SCRIPTS)
+    for prompt in asked:
+        letters = {char for turn in prompt.turns for char in turn if char.isalpha()}
+        begins = SCRIPTS[str(prompt.sub_category)]
+        assert {char for char in letters if not unicodedata.name(char).startswith(begins)} == set(), prompt.question_id
+        assert len(letters) >= 15
+
+
+def test_prompts_in_latin_letters_are_in_the_language_they_name() -> None:
+    asked = [p for p in prompts("multilingual") if p.sub_category not in {*SCRIPTS, "translation"}]
+
+    assert {prompt.sub_category for prompt in asked} == set(FUNCTION_WORDS) - {"english"}
+    for prompt in asked:
+        words = re.findall(r"\w+", " ".join(prompt.turns).lower())
+        hits = {name: sum(word in known.split() for word in words) for name, known in FUNCTION_WORDS.items()}
+        assert max(hits, key=lambda name: hits[name]) == prompt.sub_category, (prompt.question_id, hits)
+
+
+def test_translations_are_asked_for_from_and_into_several_languages() -> None:
+    assert sum(prompt.sub_category == "translation" for prompt in prompts("multilingual")) >= 4
+
+
+def test_some_questions_cannot_be_answered_from_their_passages() -> None:
+    kinds = Counter(prompt.sub_category for prompt in prompts("rag"))
+
+    assert kinds["unanswerable"] >= 4
+    assert kinds["multi-passage"] >= 4
+    assert kinds["conflicting"] >= 4
+
+
+def test_some_personas_are_given_as_a_system_message_and_others_by_the_user() -> None:
+    given = Counter(prompt.system is not None for prompt in prompts("roleplay"))
+
+    assert given[True] >= 5
+    assert given[False] >= 12
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -175,6 +288,7 @@ def test_overlap_is_the_share_of_the_smaller_set() -> None:
     assert shared(one, one) == 1.0
     assert shared(one, five_grams("zero one two three four five")) == 0.5
     assert shared(one, five_grams("six five four three two one")) == 0.0
+    assert five_grams("猫は寝る。A") == {("猫", "は", "寝", "る", "a")}
 
 
 def test_no_two_prompts_share_more_than_three_tenths_of_their_five_grams() -> None:

@@ -26,13 +26,17 @@ def test_a_misspelt_kind_is_answered_with_the_nearest() -> None:
 
 def test_the_list_says_what_each_suite_holds() -> None:
     rows = {(row.kind, row.name): row for row in catalogue.listings()}
-    assert list(rows)[:4] == [
-        ("builtin", "coding"), ("builtin", "summarization"), ("builtin", "long-sequence"), ("humaneval", "humaneval"),
+    shipped = [
+        "coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "summarization",
+        "writing", "long-sequence",
     ]  # fmt: skip
-    coding = rows["builtin", "coding"]
-    assert coding.prompts is not None
-    assert coding.turns is not None
-    assert 24 <= coding.prompts <= coding.turns
+    assert list(rows)[:13] == [*(("builtin", name) for name in shipped), ("humaneval", "humaneval")]
+    for name in shipped:
+        row = rows["builtin", name]
+        assert row.prompts is not None
+        assert row.turns is not None
+        assert 24 <= row.prompts <= row.turns
+        assert row.licence == "Apache-2.0"
     assert rows["builtin", "long-sequence"].prompts == 24
     assert rows["humaneval", "humaneval"].prompts == 164
     assert rows["humaneval", "humaneval"].licence == "MIT"

@@ -86,7 +86,7 @@ def test_a_file_is_a_suite_and_its_texts_are_harmless(call: Call, tmp_path: Path
     ("name", "said"),
     [
         ("codng", "there is no suite 'codng'; did you mean 'coding'?"),
-        ("zzz", "there is no suite 'zzz'; known: coding, summarization, long-sequence, humaneval, or a .jsonl file"),
+        ("zzz", "there is no suite 'zzz'; known: coding, humanities, math, multilingual, "),
         ("missing.jsonl", "there is no file missing.jsonl"),
         ("long-sequence", "name a target whose tokenizer can be loaded"),
     ],

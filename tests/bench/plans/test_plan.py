@@ -150,7 +150,8 @@ WRONG_ENTRIES = {
     "max_match 3; swap them",
     "suites: []": "suites: must not be empty; write [{kind: builtin}]",
     "suites: coding": 'suites: must be a list, not the text "coding"; write [{kind: builtin}]',
-    "suites: [{kind: builtin, name: codding}]": "suites[0].name: must be 'coding', 'summarization' or 'long-sequence', "
+    "suites: [{kind: builtin, name: codding}]": "suites[0].name: must be 'coding', 'humanities', 'math', "
+    "'multilingual', 'qa', 'rag', 'reasoning', 'roleplay', 'stem', 'summarization', 'writing' or 'long-sequence', "
     'not the text "codding"',
     "suites: [{kind: humaneval}, {kind: humaneval}]": "suites[1]: is the same as suites[0]; remove one",
     "load: {kind: open}": "load.kind: must be 'closed', 'poisson', 'constant', 'ramp' or 'trace', "
