@@ -78,6 +78,11 @@ class Board:
         """The entries of all tables."""
         return [one for table in self.tables for one in table.placed]
 
+    @property
+    def caveats(self) -> list[str]:
+        """What limits the numbers of its entries, each sentence once."""
+        return list(dict.fromkeys(text for one in self.placed for text in one.entry.caveats))
+
 
 def boards_of(entries: Iterable[Entry]) -> list[Board]:
     """Sort entries into boards, each with one table per set of conditions; none is left out of all of them."""

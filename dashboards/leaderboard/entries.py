@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from draftmark.dashboards.answer.caveat import caveats
 from draftmark.dashboards.details.facts import plan_text
@@ -77,6 +77,12 @@ class Entry:
     def ranked(self) -> bool:
         """Whether nothing stands against ranking it."""
         return not self.missing and not self.faults
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The drafter's settings besides D, local paths cut."""
+        shown = self.source.summary.manifest.cells
+        return next(one.key.arm.options for one in shown if one.cell_id == self.record.cell_id)
 
     @property
     def finished(self) -> bool:

@@ -99,7 +99,6 @@ def render_board(board: Board) -> str:
         title=f"{board.target} · {board.suite} · {board.hardware}",
         board=board,
         common=[(name, text) for name, text in board.tables[0].conditions.items() if (name, text) in common],
-        caveats=list(dict.fromkeys(text for one in board.placed for text in one.entry.caveats)),
         tables=[(table, columns_of(table), rows_of(table)) for table in board.tables],
         anchors=anchors,
         runs={source: f"run-{number}" for number, source in enumerate(sources, start=1)},

@@ -44,7 +44,7 @@ def test_published_numbers_are_marked_and_never_among_the_ranked(folders: Module
     assert "rank " not in said
     assert "TensorRT-LLM" not in text_of(board)
     data = json.loads((tmp_path / "site" / "leaderboard.json").read_text(encoding="utf-8"))
-    assert [one["entries"] for board in data["boards"] for one in board["tables"]][0][0]["run"] == "run"
+    assert [board["target"] for board in data["boards"]] == ["Llama-3.3-70B-Instruct"]
     assert "TensorRT" not in json.dumps(data)
 
 
@@ -56,7 +56,7 @@ def test_the_published_numbers_are_those_of_the_paper() -> None:
     assert known["GPT-OSS-120B", "ngram"].speedup == 0.29
     assert len(known) == 10
     for one in table.entries:
-        assert list(one.acceptance_length) == table.domains or set(one.acceptance_length) == set(table.domains)
+        assert set(one.acceptance_length) == set(table.domains)
         assert sum(one.acceptance_length.values()) / 11 == pytest.approx(one.mean_acceptance_length, abs=0.005)
 
 
