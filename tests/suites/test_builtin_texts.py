@@ -25,7 +25,7 @@ SHA256 = {
     "qa.jsonl": "0948c4114434ce57f8ef8350fe6ddbc328053538d55b105e7d5691097921471e",
     "rag.jsonl": "395f9aa6e2314d7ad67f78dfb48135a7e3341e7c6338babe63073654edafac23",
     "reasoning.jsonl": "b3432e70e616c419170b4d92652850089f89bcc18426af6f9577562ab02860f9",
-    "roleplay.jsonl": "4f8ac826a6caeab841a7c3ba0364ebb9a1579315be0fe93688ad2ff083afa079",
+    "roleplay.jsonl": "f09f549647406f25aeecdeabf5603f7092212a0f38e163a1ec7e3648d3b4a5bc",
     "stem.jsonl": "1cebd9c590ddca7b2f37f7d6a22e39d082c6e02a359fecd2688135666641d3cb",
     "summarization.jsonl": "5685aadb6b1f45352f19aaa797ef39c43f86548be712ee344e89efa277fe41f2",
     "writing.jsonl": "8d50fd72243f2d58a5a0f32d4d84eaa9b2128a9de61f99667dfd3a7cb2b60fed",
