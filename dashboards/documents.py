@@ -60,16 +60,16 @@ def write_whole(path: Path, text: str) -> Path:
     return path
 
 
-def document(template: str, *, styles: Iterable[str], scripts: Iterable[str], **values: Any) -> str:
+def document(template: str, *, styles: Iterable[str], scripts: Iterable[Script], **values: Any) -> str:
     """Return a page as HTML text: a template with its values, style sheets and scripts, all of them inside.
 
     Args:
         template: Name of the template; it is given `style`, `head_script`, `body_scripts` and `policy` besides.
         styles: Names of packaged style sheets, in order.
-        scripts: Names of packaged scripts that run at the page's end, in order.
+        scripts: What runs at the page's end, in order.
         values: What else the template is given.
     """
-    head, body = script("theme.js"), [script(name) for name in scripts]
+    head, body = script("theme.js"), list(scripts)
     return (
         templates()
         .get_template(template)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.dashboards.documents import document, write_whole
+from draftmark.dashboards.documents import document, script, write_whole
 from draftmark.dashboards.leaderboard.boards import Board, boards_of
 from draftmark.dashboards.leaderboard.entries import Entry, Source, read_entries
 from draftmark.dashboards.leaderboard.publications import speed_bench
@@ -95,7 +95,7 @@ def render_board(board: Board) -> str:
     return document(
         "leaderboard_board.html.j2",
         styles=_STYLES,
-        scripts=_SCRIPTS,
+        scripts=map(script, _SCRIPTS),
         title=f"{board.target} · {board.suite} · {board.hardware}",
         board=board,
         common=[(name, text) for name, text in board.tables[0].conditions.items() if (name, text) in common],
@@ -117,7 +117,7 @@ def render_index(collected: Collected, boards: Sequence[Board]) -> str:
     return document(
         "leaderboard_index.html.j2",
         styles=_STYLES,
-        scripts=_SCRIPTS,
+        scripts=map(script, _SCRIPTS),
         title="Leaderboard",
         boards=boards,
         counts=counts,
@@ -132,7 +132,7 @@ def render_published() -> str:
     return document(
         "leaderboard_published.html.j2",
         styles=_STYLES,
-        scripts=_SCRIPTS,
+        scripts=map(script, _SCRIPTS),
         title="Published numbers",
         table=speed_bench(),
         index=INDEX,
