@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
 from draftmark.backends.redaction import named_like_a_secret
@@ -50,7 +50,7 @@ class OpenaiSpec(BackendSpec):
     """What prompts are sent as; `auto`: ids where the target's tokenizer is at hand and the server takes them."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Keys of every request that the server knows and Draftmark does not."""
-    gpus: PositiveInt | None = None
+    gpus: NonNegativeInt | None = None
     """How many GPUs the server uses, for tokens per second and GPU."""
     connect_timeout_s: PositiveFloat = Field(default=10.0, exclude=True)
     stall_timeout_s: PositiveFloat = Field(default=300.0, exclude=True)

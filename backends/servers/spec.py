@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
 from draftmark.backends.drafters import DrafterSpec, read_back
@@ -73,7 +73,7 @@ class ServerSpec(BackendSpec):
     """Environment variables besides those that Draftmark itself has; keys belong into its own environment."""
     prefix_caching: bool = False
     """Whether a prompt may be answered for by an earlier one that begins like it."""
-    gpus: PositiveInt | None = None
+    gpus: NonNegativeInt | None = None
     """How many GPUs the server uses, for numbers per GPU."""
     start_timeout_s: PositiveFloat = Field(default=1800.0, exclude=True)
     """Longest wait for a server to become healthy, seconds."""

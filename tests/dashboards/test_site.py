@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.dashboards.site import PageWriteError, embedded_json, render, write_site
+from draftmark.dashboards.documents import DocumentWriteError, embedded_json
+from draftmark.dashboards.site import render, write_site
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -152,7 +153,7 @@ def test_a_folder_that_cannot_be_made_ends_with_a_sentence_and_exit_code_three(
 ) -> None:
     taken = tmp_path / "site"
     taken.write_text("a file")
-    with pytest.raises(PageWriteError, match=r"cannot write the page .*site.*--out") as caught:
+    with pytest.raises(DocumentWriteError, match=r"cannot write .*site.*--out") as caught:
         write_site(specimen.run(specimen.baseline()), taken)
     assert caught.value.exit_code == 3
     assert taken.read_text() == "a file"
@@ -168,7 +169,7 @@ def test_a_failed_write_leaves_the_older_page_whole(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(PageWriteError, match="No space left on device"):
+    with pytest.raises(DocumentWriteError, match="No space left on device"):
         write_site(specimen.run(specimen.baseline(), name="newer"), tmp_path)
     assert path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
