@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
 
 import pytest
 
 from draftmark.bench.gating.rules_file import read_rules
 from draftmark.bench.plans.document import PlanError
 from draftmark.results.gating import Rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def written(folder: Path, text: str) -> Path:
@@ -51,6 +49,15 @@ def test_unknown_keys_are_refused_together_with_their_lines_and_what_was_meant(t
     assert f"{path}:1: metric: unknown key; did you mean 'metrics'?" in text
     assert f"{path}:2: fewest_round: unknown key; did you mean 'fewest_rounds'?" in text
     assert f"{path}:4: metrics.tpot.tolerence: unknown key; did you mean 'tolerance'?" in text
+
+
+def test_the_documentation_names_every_key_and_its_example_is_valid(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    rules = read_rules(written(tmp_path, example))
+    assert rules.model_fields_set == set(Rules.model_fields)
+    kept = ("metrics", "fewest_rounds", "rounds_agree_within", "failed_turns", "false_alarms")
+    assert {name: getattr(rules, name) for name in kept} == {name: getattr(Rules(), name) for name in kept}
 
 
 @pytest.mark.parametrize(
