@@ -1,8 +1,8 @@
 """The program `draftmark`: the list of its verbs, lazily imported, and how every ending becomes an exit code.
 
-Exit codes: 0 done; 1 done with failed turns, or a regression; 2 wrong input, or cannot decide; 3 cannot write; 70 a fault
-of Draftmark itself; 130 interrupted. A reader of the output that went away (`draftmark show ... | head`) changes none of
-that and is quiet.
+Exit codes: 0 done; 1 done with failed turns, or a regression; 2 wrong input, or cannot decide; 3 cannot write;
+70 a fault of Draftmark itself; 130 interrupted. A reader of the output that went away (`draftmark show ... | head`)
+changes none of that and is quiet.
 """
 
 from __future__ import annotations
