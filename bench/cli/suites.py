@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
+SPEED_BENCH = "speed-bench/"
+
 
 @app.command("list")
 def list_suites() -> None:
@@ -27,7 +30,8 @@ def list_suites() -> None:
 
     known = listings()
     suite = Column("suite", no_wrap=True)
-    table = Table(suite, "prompts", "turns", "licence", "source", "needs", box=None, pad_edge=False)
+    words = (Column(name, overflow="fold") for name in ("licence", "source", "needs"))
+    table = Table(suite, "prompts", "turns", *words, box=None, pad_edge=False)
     for row in known:
         size = ("any" if row.prompts is None else str(row.prompts), "any" if row.turns is None else str(row.turns))
         name = row.kind if row.name in (row.kind, None) else f"{row.kind}/{row.name}"
@@ -50,11 +54,45 @@ def show_suite(
     _show_prompts(suite)
 
 
+@app.command("fetch")
+def fetch_suite(
+    name: str = typer.Argument(..., help="speed-bench"),
+    split: list[str] = typer.Option([], help="A split, such as qualitative or throughput-1k; again for more."),
+    accept_licence: list[str] = typer.Option(
+        [], help="A source whose licence you have read and accept, such as nvidia/SPEED-Bench; again for more."
+    ),
+    revision: str | None = typer.Option(None, help="Commit of the dataset; the pinned one if not given."),
+) -> None:
+    """Fetch a suite's data and the texts it withholds, source by source; what is finished is kept for the next call."""
+    from draftmark.suites.loaders.speed_bench.fetching import Acceptance, fetch_split
+    from draftmark.suites.loaders.speed_bench.splits import SPLITS
+    from draftmark.suites.prompt import SuiteError
+
+    if name != "speed-bench":
+        raise SuiteError(f"{name!r} is nothing that is fetched; known: speed-bench")
+    if unknown := [one for one in split if one not in SPLITS]:
+        raise SuiteError(f"speed-bench has no split {unknown[0]!r}; splits: {', '.join(SPLITS)}")
+
+    def say(sentence: str) -> None:
+        emit(harmless(sentence))
+
+    acceptance = Acceptance(accept_licence, typer.confirm if sys.stdin.isatty() else None, say)
+    for one in split or ["qualitative"]:
+        say(f"{one}: {fetch_split(SPLITS[one], revision, acceptance, say)}")
+
+
 def builtin_names() -> list[str]:
     """Return the names of the suites that ship with Draftmark."""
     from draftmark.suites.builtin.spec import BuiltinName
 
     return list(get_args(BuiltinName))
+
+
+def speed_bench_names() -> list[str]:
+    """Return the splits of SPEED-Bench as `suites show` takes them."""
+    from draftmark.suites.loaders.speed_bench.splits import SPLITS
+
+    return [f"{SPEED_BENCH}{split}" for split in SPLITS]
 
 
 def find_suite(name: str, limit: int | None) -> SuiteSpec:
@@ -69,12 +107,15 @@ def find_suite(name: str, limit: int | None) -> SuiteSpec:
     entry: dict[str, Any] = {"limit": limit}
     if name in builtin_names():
         kind, entry["name"] = "builtin", name
+    elif name in speed_bench_names():
+        kind, entry["split"] = "speed-bench", name.removeprefix(SPEED_BENCH)
     elif name in SUITES.names():
         kind = name
     elif name.endswith(".jsonl") or Path(name).is_file():
         kind, entry["path"] = "jsonl", name
     else:
-        known = [*builtin_names(), *(kind for kind in SUITES.names() if kind not in {"builtin", "jsonl"})]
+        kinds = [kind for kind in SUITES.names() if kind not in {"builtin", "jsonl", "speed-bench"}]
+        known = [*builtin_names(), *kinds, *speed_bench_names()]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}, or a .jsonl file"
         raise SuiteError(f"there is no suite {name!r}; {hint}")

@@ -12,7 +12,7 @@ PREFIX = "DRAFTMARK_"
 TRACEBACK = "DRAFTMARK_TRACEBACK"
 
 VARIABLES: dict[str, str] = {
-    "DRAFTMARK_CACHE": "folder for fetched models; default: `draftmark` in the user's cache folder",
+    "DRAFTMARK_CACHE": "folder for fetched models and suites; default: `draftmark` in the user's cache folder",
     TRACEBACK: "any text: show the traceback of an unexpected fault",
 }
 """Name to meaning of every variable that Draftmark reads."""

@@ -30,7 +30,11 @@ class RowFault(SuiteError):
 
 def parse_row(line: bytes) -> Prompt:
     """Read one line, without its line end; raise `RowFault` naming the field."""
-    row = _json_object(line)
+    return row_prompt(json_object(line))
+
+
+def row_prompt(row: dict[str, Any]) -> Prompt:
+    """Return the prompt of a row that is an object already; raise `RowFault` naming the field."""
     _refuse_near_misses(row)
     return Prompt(
         question_id=_question_id(row),
@@ -44,7 +48,8 @@ def parse_row(line: bytes) -> Prompt:
     )
 
 
-def _json_object(line: bytes) -> dict[str, Any]:
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the object of one line, without its line end; raise `RowFault` for what is not strict JSON in UTF-8."""
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise RowFault("is not UTF-8 but looks like UTF-16; save the file as UTF-8")
     if line.startswith(b"\x1f\x8b"):

@@ -18,7 +18,8 @@ import pytest
 from draftmark.backends import fetching, models
 from draftmark.backends.base import BackendError
 from draftmark.backends.fetching import FetchWriteError, fetch
-from draftmark.backends.models import ALIASES, LocalModel, cache_root, identity, locate
+from draftmark.backends.models import ALIASES, LocalModel, identity, locate
+from draftmark.results.cache_folder import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable

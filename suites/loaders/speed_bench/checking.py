@@ -1,0 +1,192 @@
+"""Holds rows against SPEED-Bench's schema, and a whole file against what was published of its split."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from draftmark.suites.loaders.rows import RowFault, row_prompt
+from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, STAND_IN, Split
+from draftmark.suites.prompt import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from draftmark.suites.loaders.speed_bench.reading import Row
+    from draftmark.suites.prompt import Prompt
+
+MOST_NAMED = 20
+"""Rows that one error names."""
+
+MOST_REPEATS = 2
+"""Rows that may ask the same thing; more look like stand-ins for texts that were withheld."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A checked row without its text: where it is, and what the choice of a subset needs of it."""
+
+    number: int
+    place: str
+    question_id: str
+    category: str
+    sub_category: str | None
+    source: str | None
+    turns: int
+    unresolved: bool
+    digest: bytes
+    """Of the system message and the turns."""
+
+
+def unresolved(row: Row) -> bool:
+    """Say whether a turn's text must still be fetched from its source."""
+    turns = row.get("turns")
+    return isinstance(turns, list) and any(isinstance(t, str) and t.lstrip().startswith(STAND_IN) for t in turns)
+
+
+def check_row(row: Row, number: int, place: str, split: Split) -> Entry:
+    """Return a row's entry; raise `RowFault` naming the column that is not as published."""
+    stands_in = unresolved(row)
+    prompt = row_prompt({**row, "turns": ["-"] * len(row["turns"])} if stands_in else plain_row(row))
+    if prompt.category is None:
+        raise RowFault("category is empty; every row of SPEED-Bench has one")
+    if split.per_category is not None and prompt.category not in split.per_category:
+        raise RowFault(
+            f"category {prompt.category!a} is none of {split.name}'s ({', '.join(split.per_category)}); "
+            "a file of your own is read by kind: jsonl"
+        )
+    _check_multiturn(row, len(prompt.turns))
+    return Entry(
+        number=number,
+        place=place,
+        question_id=prompt.question_id,
+        category=prompt.category,
+        sub_category=prompt.sub_category,
+        source=prompt.source,
+        turns=len(prompt.turns),
+        unresolved=stands_in,
+        digest=digest(prompt),
+    )
+
+
+def plain_row(row: Row) -> Row:
+    """Return a row in the published columns: those that other preparers write as `messages` have turns again.
+
+    Raises `RowFault` for a column that is missing, and for messages that are not the user's turns alone.
+    """
+    if row.get("turns") is None and row.get("messages") is not None:
+        row = {key: value for key, value in row.items() if key not in {"turns", "messages"}} | _turns(row["messages"])
+    missing = [column for column in NEEDED_COLUMNS if row.get(column) is None]
+    if missing:
+        raise RowFault(
+            f"has no column {missing[0]!r}; rows of SPEED-Bench have {', '.join(NEEDED_COLUMNS)} "
+            f"and mostly {', '.join(OTHER_COLUMNS)}"
+        )
+    if not isinstance(row["turns"], list):
+        raise RowFault("turns is no list; it must be a list of strings")
+    return row
+
+
+def digest(prompt: Prompt) -> bytes:
+    """Return 16 bytes that two prompts share only if they ask the same thing."""
+    return hashlib.sha256(json.dumps([prompt.system, *prompt.turns]).encode()).digest()[:16]
+
+
+def check_file(entries: Sequence[Entry], split: Split, origin: str) -> None:
+    """Raise `SuiteError` for a file without rows, and for a category that has more rows than were published."""
+    if not entries:
+        raise SuiteError(f"{origin} has no rows; it should hold SPEED-Bench's split {split.name}")
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        earlier = first.setdefault(entry.question_id, entry)
+        if earlier is not entry:
+            raise SuiteError(f"{entry.place}: question_id {entry.question_id!a} is already taken by {earlier.place}")
+    if split.per_category is None:
+        return
+    counts = Counter(entry.category for entry in entries)
+    for category, published in split.per_category.items():
+        if counts[category] > published:
+            raise SuiteError(
+                f"{origin} holds {counts[category]} rows of {category}, where SPEED-Bench's {split.name} has "
+                f"{published}; it is another split or a mixture: give the folder or file of {split.name} alone"
+            )
+
+
+def shortfalls(entries: Sequence[Entry], split: Split) -> str:
+    """Say in words what a file lacks of the published split; empty where nothing is missing."""
+    if split.per_category is None or split.rows is None:
+        return ""
+    counts = Counter(entry.category for entry in entries)
+    lacking = [
+        f"{category} {counts[category]} of {published}"
+        for category, published in split.per_category.items()
+        if counts[category] < published
+    ]
+    if lacking:
+        return f"the file has {len(entries):,} of the {split.rows:,} published rows ({', '.join(lacking)})"
+    turns = sum(entry.turns for entry in entries)
+    if split.turns is not None and turns != split.turns:
+        return f"all {split.rows:,} rows are there, but with {turns:,} turns where {split.turns:,} were published"
+    return ""
+
+
+def refuse_unresolved(chosen: Sequence[Entry], split: Split, origin: str) -> None:
+    """Raise `SuiteError` naming the chosen rows whose texts were never fetched."""
+    open_rows = [entry for entry in chosen if entry.unresolved]
+    if not open_rows:
+        return
+    per_source = Counter(entry.source or "no source named" for entry in open_rows)
+    sources = "; ".join(f"{source}: {count}" for source, count in per_source.most_common(MOST_NAMED))
+    raise SuiteError(
+        f"{origin}: {len(open_rows)} of {len(chosen)} rows are stand-ins for texts that their licences withhold, not "
+        f"prompts; {len(chosen) - len(open_rows)} rows are real. Nothing was taken. "
+        f"Rows: {_named(entry.question_id for entry in open_rows)}. Sources: {sources}. "
+        f"Run `draftmark suites fetch speed-bench --split {split.name}`, give the folder that NVIDIA's prepare_data.py "
+        "wrote as path, or choose categories without such rows"
+    )
+
+
+def refuse_repeats(chosen: Sequence[Entry], origin: str) -> None:
+    """Raise `SuiteError` naming rows that ask the same thing as at least two others."""
+    groups: defaultdict[bytes, list[Entry]] = defaultdict(list)
+    for entry in chosen:
+        groups[entry.digest].append(entry)
+    repeated = [entry for group in groups.values() if len(group) > MOST_REPEATS for entry in group]
+    if repeated:
+        raise SuiteError(
+            f"{origin}: {len(repeated)} rows ask the same thing as at least two others, as stand-ins for withheld "
+            f"texts do; {len(chosen) - len(repeated)} rows are real. Rows: {_named(e.question_id for e in repeated)}. "
+            "Prepare the texts, or set allow_repeats: true"
+        )
+
+
+def _check_multiturn(row: Row, turns: int) -> None:
+    value = row.get("multiturn")
+    if value is None:
+        return
+    if not isinstance(value, bool):
+        raise RowFault(f"multiturn is {value!a}; it must be true or false")
+    if value != (turns > 1):
+        raise RowFault(f"multiturn is {str(value).lower()}, but the row has {turns} turn{'s' if turns > 1 else ''}")
+
+
+def _turns(messages: Any) -> dict[str, Any]:
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        raise RowFault("messages is no list of objects with role and content")
+    roles = [message.get("role") for message in messages]
+    system = roles[:1] == ["system"]
+    if set(roles[1:] if system else roles) != {"user"}:
+        raise RowFault(
+            f"messages have the roles {', '.join(map(str, roles))}; this split is the user's turns alone, between "
+            "which the model's own answers come"
+        )
+    contents = [message.get("content") for message in messages]
+    return {"system": contents[0], "turns": contents[1:]} if system else {"turns": contents}
+
+
+def _named(question_ids: Iterable[str]) -> str:
+    names = list(question_ids)
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
