@@ -1,9 +1,9 @@
 """vLLM in a process of its own, one engine per arm: tokens in, tokens out, with drafting timed inside its worker.
 
-Reading order: translation (a drafter in vLLM's terms), backend (this process's side), child (the engine's side),
-worker_extension (the probe), arrivals and gathering (stamps and steps from
-there to here), steps (from worker records and statistics to the steps of a turn), resolved (what the
-engine really runs with), installed (what the installed vLLM offers).
+Reading order: translation (a drafter in vLLM's terms), backend (this process's side), child and engine (the other
+process's side), worker_extension and timers (the probe), arrivals and gathering (stamps and steps from there to here),
+steps (from worker records and statistics to the steps of a turn), resolved (what the engine really runs with),
+installed (what the installed vLLM offers).
 """
 
 from __future__ import annotations

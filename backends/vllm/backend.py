@@ -127,7 +127,7 @@ class VllmBackend:
         return {str(name): float(value) for name, value in found.items()}
 
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
-        """Ask the running engine how close two tokens are after a prefix; see `Child.tie_evidence` for the passes."""
+        """Ask the running engine how close two tokens are after a prefix; see `Engine.tie_evidence` for the passes."""
         try:
             found = self._running(arm).call(
                 "tie_evidence", patience_s=self._spec.stall_timeout_s, prefix=list(prefix_ids), tokens=list(tokens)

@@ -19,54 +19,17 @@ import threading
 import time
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.vllm.timers import CudaTimer, HostTimer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from draftmark.backends.vllm.timers import Timer
+
 MOST_REQUESTS = 10_000
 """Requests whose steps are kept until they are asked for; beyond it the oldest are forgotten."""
-
-
-class Timer(Protocol):
-    """Marks moments and tells the seconds between two of them."""
-
-    def mark(self) -> Any:
-        """Return a mark for now, without waiting for anything."""
-        ...
-
-    def seconds(self, first: Any, second: Any) -> float:
-        """Return the seconds from one mark to a later one, both in the past."""
-        ...
-
-
-class HostTimer:
-    """The host's monotonic clock, for engines that compute on the host."""
-
-    def mark(self) -> float:
-        """Return seconds."""
-        return time.perf_counter()
-
-    def seconds(self, first: float, second: float) -> float:
-        """Return the difference."""
-        return second - first
-
-
-class CudaTimer:
-    """Events in the current CUDA stream; never run on a GPU by Draftmark's own tests."""
-
-    def mark(self) -> Any:
-        """Record an event."""
-        import torch
-
-        event: Any = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-        event.record()
-        return event
-
-    def seconds(self, first: Any, second: Any) -> float:
-        """Return the time between two events on the device; waits only if the second has not happened yet."""
-        second.synchronize()
-        return float(first.elapsed_time(second)) / 1000
 
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})

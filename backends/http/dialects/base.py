@@ -27,7 +27,6 @@ Topic: TypeAlias = Literal[
     "cached prompt tokens",
 ]
 MODELS = "/v1/models"
-CACHED = "cached_prompt_tokens"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from draftmark.backends.http.dialects.base import CACHED, MODELS, Acceptance, Dialect, Gift, chosen, served, whole
+from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
 from draftmark.backends.vllm.steps import from_statistics
+from draftmark.results.counter_names import CACHED
 from draftmark.results.records import ReportedCounts
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import (
-    CACHED,
     MODELS,
     Acceptance,
     Dialect,
@@ -23,7 +22,7 @@ from draftmark.backends.http.dialects.base import (
     with_usage,
 )
 from draftmark.backends.vllm.steps import from_statistics
-from draftmark.results.counter_names import VERIFIED
+from draftmark.results.counter_names import CACHED, VERIFIED
 from draftmark.results.records import ReportedCounts
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from draftmark.backends.http.dialects.base import CACHED, MODELS, Acceptance, Dialect, Gift, chosen, served, whole
+from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
 from draftmark.backends.http.prometheus import MetricsUnreadable
+from draftmark.results.counter_names import CACHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import (
-    CACHED,
     MODELS,
     Acceptance,
     Dialect,
@@ -19,6 +18,7 @@ from draftmark.backends.http.dialects.base import (
     wholes,
     with_usage,
 )
+from draftmark.backends.vllm.counters import COUNTERS
 from draftmark.backends.vllm.steps import from_statistics, reported
 
 if TYPE_CHECKING:
@@ -82,16 +82,7 @@ class VllmDialect(Dialect):
         ),
     )
     counters_path: ClassVar[str | None] = "/metrics"
-    counter_names: ClassVar[Mapping[str, str]] = {
-        "vllm:generation_tokens": "output_tokens",
-        "vllm:spec_decode_num_drafts": "drafting_steps",
-        "vllm:spec_decode_num_draft_tokens": "drafted_tokens",
-        "vllm:spec_decode_num_accepted_tokens": "accepted_tokens",
-        "vllm:spec_decode_num_accepted_tokens_per_pos": "accepted_tokens",
-        "vllm:prompt_tokens": "prompt_tokens",
-        "vllm:prefix_cache_hits": CACHED,
-        "vllm:num_preemptions": "vllm:num_preemptions",
-    }
+    counter_names: ClassVar[Mapping[str, str]] = COUNTERS
     info_paths: ClassVar[tuple[str, ...]] = ("/version", MODELS, "/server_info?config_format=json")
     """The last exists with VLLM_SERVER_DEV_MODE=1 only (entrypoints/serve/dev)."""
     flush_path: ClassVar[str | None] = "/reset_prefix_cache"

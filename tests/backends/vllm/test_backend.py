@@ -8,7 +8,7 @@ import pytest
 
 from draftmark.backends.vllm import VllmSpec
 from draftmark.backends.vllm.backend import asks_the_hub
-from draftmark.backends.vllm.child import closeness
+from draftmark.backends.vllm.engine import closeness
 from draftmark.results.metrics.losslessness import DivergencePoint, judge
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from draftmark.backends.vllm import worker_extension
-from draftmark.backends.vllm.worker_extension import HostTimer, Probe, StepProbe
+from draftmark.backends.vllm.timers import HostTimer
+from draftmark.backends.vllm.worker_extension import Probe, StepProbe
 
 SCHEDULING_S, FORWARD_S, SAMPLING_S, DRAFTING_S = 1.0, 10.0, 2.0, 4.0
 """As the made-up runners take."""

@@ -89,7 +89,7 @@ def test_a_drafter_in_vllms_terms(kind: str, options: dict[str, Any], config: di
 
 
 def test_every_drafter_has_a_translation() -> None:
-    for kind in DRAFTERS.names():
+    for kind in set(DRAFTERS.names()) - {"as-served"}:  # which is what a server has already
         try:
             speculative_config(Arm(drafter=kind, draft_length=D))
         except BackendError as fault:  # most need options
