@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from draftmark.bench.plans.prepared import Prepared
     from draftmark.bench.running.progress import Reporter
     from draftmark.bench.running.runner import Outcome
+    from draftmark.results.gating import Rules
 
 app = typer.Typer(add_completion=False)
 
@@ -40,12 +41,15 @@ def run(
     target: str | None = typer.Option(None, help="With --url: the model's tokenizer, to send token ids."),
     out: Path | None = typer.Option(None, help="Run folder; one that holds this plan's run goes on where it stopped."),
     runs_root: Path = typer.Option(Path("runs"), help="Where a new run folder is made, unless --out names one."),
+    against: list[Path] = typer.Option([], help="Baseline run: checked before anything runs, and the gate at the end."),
+    rules: Path | None = typer.Option(None, help="With --against: gate.yaml."),
     quiet: bool = typer.Option(False, help="Print the run folder and nothing else."),
 ) -> None:
     """Run a plan, or ask a running server; goes on with a run that was interrupted.
 
     Exits with 0 when done, 1 when done with failed turns, a lost engine or no token at all, 2 for wrong input, 3 where
     the folder cannot be written, and 130 when interrupted; Ctrl-C lets the turn in flight finish and keeps everything.
+    With --against it ends like `draftmark gate`: 0 pass, 1 regression, 2 cannot decide.
     """
     from draftmark.bench.environment import environment
     from draftmark.bench.running.interruption import Interruption
@@ -70,6 +74,7 @@ def run(
             api_key_env=api_key_env,
             target=target,
         )
+    gate_rules = _fit(against, rules, prepared)
     folder = out if out is not None else new_run_folder(runs_root, prepared.plan.name)
     with ExitStack() as stack:
         stop = stack.enter_context(Interruption(_say_stopping))
@@ -89,7 +94,31 @@ def run(
         complain(f"interrupted; all finished turns are kept. To go on:\n{resume_command(folder)}")
     elif not outcome.output_tokens:
         complain("the run produced no token at all; see the failures above")
+    if against and outcome.status != "interrupted":
+        from draftmark.bench.cli.gate import tell
+        from draftmark.bench.gating.gate import gate_runs
+
+        raise typer.Exit(tell(gate_runs(against, folder, gate_rules)))
     raise typer.Exit(outcome.exit_code)
+
+
+def _fit(against: list[Path], path: Path | None, prepared: Prepared) -> Rules | None:
+    """Read the gate's rules, and refuse a baseline that it could not decide by before anything runs."""
+    from draftmark.bench.environment import environment
+    from draftmark.bench.gating.baseline import check_baseline
+    from draftmark.bench.gating.rules_file import read_rules
+
+    if not against:
+        if path is not None:
+            raise typer.BadParameter("belongs to --against, which is not there", param_hint="--rules")
+        return None
+    rules = read_rules(path)
+    cells = [cell for group in prepared.groups for cell in group.running]
+    target = prepared.materials.identify(prepared.plan.target_name)
+    for folder in against:
+        for sentence in check_baseline(cells, folder, environment=environment(), target=target, rules=rules):
+            complain(sentence)
+    return rules
 
 
 def resume_command(folder: Path) -> str:
