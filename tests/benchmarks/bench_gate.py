@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # `make bench-gate` asks for it
 
 CELLS, CONVERSATIONS, LOSS = 50, 24, 0.03
-NIGHTS = 150
+NIGHTS = 100
 RUNS = 2_000
 """Simulated runs behind each coverage."""
 
@@ -174,15 +174,24 @@ _SUMMARY = RunSummary(
 )  # fmt: skip
 
 
-def unpaired(found: Night) -> NDArray[np.bool_]:
-    """What an unpaired t-test of the arm's tokens per second calls slower, turn by turn, at 5%."""
-    before, after = (1 / side.reshape(CELLS, -1) for side in found.arm)
-    told = stats.ttest_ind(after, before, axis=1, equal_var=False)
-    slower: NDArray[np.bool_] = (told.pvalue < 0.05) & (after.mean(axis=1) < before.mean(axis=1))
-    return slower
+def unpaired(found: Night) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """What an unpaired t-test of the arm's tokens per second calls slower at 5%: over turns, and over rounds' means."""
+    said = []
+    for over in ("turns", "rounds"):
+        before, after = (
+            (1 / side).reshape(CELLS, -1) if over == "turns" else (1 / side).mean(axis=1) for side in found.arm
+        )
+        if before.shape[1] < 2:
+            said.append(np.zeros(CELLS, dtype=bool))
+            continue
+        told = stats.ttest_ind(after, before, axis=1, equal_var=False)
+        said.append((told.pvalue < 0.05) & (after.mean(axis=1) < before.mean(axis=1)))
+    return said[0], said[1]
 
 
-def nights(noise: Noise, repeats: int, lost: int, count: int) -> Iterator[tuple[list[str], NDArray[np.bool_]]]:
+def nights(
+    noise: Noise, repeats: int, lost: int, count: int
+) -> Iterator[tuple[list[str], tuple[NDArray[np.bool_], NDArray[np.bool_]]]]:
     draw = np.random.default_rng([repeats, lost])
     known = pairs(CONVERSATIONS)
     for _ in range(count):
@@ -194,28 +203,27 @@ def nights(noise: Noise, repeats: int, lost: int, count: int) -> Iterator[tuple[
 def test_false_alarms_and_power(noise: Noise, tell: Callable[[str], None]) -> None:
     tell(f"noise from {noise.source}: turn {noise.turn:.1%}, prompts {noise.prompts:.1%}, runs {noise.run:.1%}")
     tell(f"nights of {CELLS} cells, {CONVERSATIONS} conversations, tolerance {LOSS:.0%}; {NIGHTS} nights each")
-    tell(
-        "repeats  red/night  nights with red  passed  | unpaired t-test: red/night  nights | 3% loss seen: gate, t-test"
-    )
+    tell("repeats: gate: red cells a night, nights with any, passed | t-test over turns | t-test over rounds: the same")
     power = []
     for repeats in range(1, 6):
         still = list(nights(noise, repeats, 0, NIGHTS))
         red = np.array([states.count("regression") for states, _ in still])
         passed = np.mean([states.count("pass") / CELLS for states, _ in still])
-        naive = np.array([slower.sum() for _, slower in still])
+        naive = [np.array([slower[which].sum() for _, slower in still]) for which in (0, 1)]
         lost = list(nights(noise, repeats, 1, NIGHTS))
         power.append(np.mean([states[0] == "regression" for states, _ in lost]))
         green = np.mean([states[0] == "pass" for states, _ in lost])
-        theirs = np.mean([slower[0] for _, slower in lost])
+        theirs = [np.mean([slower[which][0] for _, slower in lost]) for which in (0, 1)]
         tell(
-            f"{repeats:7d}  {red.mean():9.3f}  {np.mean(red > 0):15.1%}  {passed:6.1%}  |"
-            f"                  {naive.mean():9.2f}  {np.mean(naive > 0):6.1%} |"
-            f" {power[-1]:6.1%} (passed: {green:.1%}), {theirs:.1%}"
+            f"{repeats}: {red.mean():.3f}, {np.mean(red > 0):.1%}, {passed:.1%} | "
+            + " | ".join(f"{one.mean():.2f}, {np.mean(one > 0):.1%}" for one in naive)
+            + f" | {LOSS:.0%} loss in one cell seen: gate {power[-1]:.1%} (passed {green:.1%}), t-tests "
+            + ", ".join(f"{one:.1%}" for one in theirs)
         )
-        # 5% of nights may be red; 150 nights tell it within 5.3 points (three standard errors).
-        assert np.mean(red > 0) <= 0.05 + 0.053
-        assert green <= 0.05 + 0.053
-    assert power[-1] >= power[0]
+        # 5% of nights may be red; 100 nights tell it within 6.5 points (three standard errors).
+        assert np.mean(red > 0) <= 0.05 + 0.065
+        assert green <= 0.05 + 0.065
+    assert power[-1] >= power[0] - 0.05  # both are near 1 where little is needed
 
 
 @pytest.mark.parametrize("clusters", [8, 12, 16, 19, 20, 24, 36, 48])
