@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
+UNDECIDED = 2
+"""Exit code of a run with failed turns that the gate found nothing against."""
+
 
 @app.command()
 def run(
@@ -98,7 +101,8 @@ def run(
         from draftmark.bench.cli.gate import tell
         from draftmark.bench.gating.gate import gate_runs
 
-        raise typer.Exit(tell(gate_runs(against, folder, gate_rules)))
+        code = tell(gate_runs(against, folder, gate_rules))
+        raise typer.Exit(UNDECIDED if code == 0 and outcome.exit_code else code)
     raise typer.Exit(outcome.exit_code)
 
 
