@@ -113,6 +113,15 @@ class ModelIdentity(Record):
     vocabulary: int | None = None
 
 
+class SuiteCaution(Record):
+    """What is known to mislead about the prompts of a suite."""
+
+    text: str
+    """One sentence with its source."""
+    drafters: tuple[str, ...] = ()
+    """Kinds of drafters that it concerns; empty for all arms."""
+
+
 class SuiteIdentity(Record):
     """Which prompts were asked."""
 
@@ -125,6 +134,8 @@ class SuiteIdentity(Record):
     source: str | None = None
     selection: str
     """In words: all of them, or which stratified subset with which seed."""
+    caution: SuiteCaution | None = None
+    """What is known to mislead about these prompts; null where nothing is known."""
 
 
 class CellRecord(Record):

@@ -73,7 +73,9 @@ class CellSummary(Record):
         return self.open_load or f"concurrency {self.concurrency}"
 
 
-LampName = Literal["speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"]
+LampName = Literal[
+    "prompts", "speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"
+]
 LAMP_NAMES: tuple[LampName, ...] = get_args(LampName)
 """What lamps speak of, in the order in which they are shown."""
 

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
 from draftmark.suites.builtin.spec import LICENCE, SHIPPED, SOURCE
-from draftmark.suites.loaders import humaneval
+from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
+from draftmark.suites.loaders.speed_bench.hub import INSTALL as HUB_INSTALL
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
 from draftmark.suites.registry import SUITES
@@ -31,11 +32,22 @@ class SuiteListing:
     """What must be done first on this machine; null where nothing is missing."""
     example: str
     """How a plan names it."""
+    hash: str | None = None
+    """Of the whole suite, where it is the same for every plan and target."""
 
 
 def listings() -> list[SuiteListing]:
     """Return every suite this installation knows, built-in ones first; imports no engine and no other package."""
-    known = [*_shipped(), _long_sequence(), _humaneval(), *_speed_bench(), _jsonl()]
+    known = [
+        *_shipped(),
+        _long_sequence(),
+        _humaneval(),
+        *_speed_bench(),
+        *_classics(),
+        _random(),
+        *_tables(),
+        _jsonl(),
+    ]
     others = [_registered(kind) for kind in SUITES.names() if kind not in SUITES.builtin]
     return known + others
 
@@ -56,6 +68,7 @@ def _shipped() -> list[SuiteListing]:
                 needs="nothing",
                 missing=None,
                 example=f"{{kind: builtin, name: {spec.name}}}",
+                hash=suite.hash,
             )
         )
     return rows
@@ -108,6 +121,70 @@ def _speed_bench() -> list[SuiteListing]:
     ]
 
 
+def _classics() -> list[SuiteListing]:
+    hub = "its file as path, or the hub"
+    rows = [
+        ("spec-bench", 480, 560, "of each part", spec_bench.SPEC_BENCH_PAGE, "its file as path",
+         "path: question.jsonl"),
+        ("mt-bench", 80, 160, "Apache-2.0", spec_bench.MT_BENCH_PAGE, hub, "limit: 40"),
+        ("gsm8k", gsm8k.PROBLEMS, gsm8k.PROBLEMS, gsm8k.LICENCE, f"{gsm8k.DATASET} on the hub", hub, "limit: 80"),
+        ("mbpp", mbpp.PROBLEMS["full"], mbpp.PROBLEMS["full"], mbpp.LICENCE, f"{mbpp.DATASET} on the hub", hub,
+         "limit: 80"),
+        ("sharegpt", None, None, "Apache-2.0 by its card", f"{sharegpt.DATASET} on the hub",
+         f"{hub}; heads were trained on it", "limit: 200"),
+    ]  # fmt: skip
+    return [
+        SuiteListing(
+            kind=kind,
+            name=kind,
+            prompts=prompts,
+            turns=turns,
+            licence=licence,
+            source=source,
+            needs=needs,
+            missing=None if needs == "its file as path" else _unless_found("datasets", HUB_INSTALL),
+            example=f"{{kind: {kind}, {more}}}",
+        )
+        for kind, prompts, turns, licence, source, needs, more in rows
+    ]
+
+
+def _random() -> SuiteListing:
+    return SuiteListing(
+        kind="random",
+        name="random",
+        prompts=None,
+        turns=None,
+        licence=LICENCE,
+        source="drawn; overestimates throughput, see docs/suites.md",
+        needs="the target's tokenizer",
+        missing=_unless_found("transformers", 'pip install "draftmark[reference]"'),
+        example="{kind: random, prompts: 100, prompt_tokens: 1000}",
+    )
+
+
+def _tables() -> list[SuiteListing]:
+    return [
+        SuiteListing(
+            kind=kind,
+            name=None,
+            prompts=None,
+            turns=None,
+            licence=None,
+            source=source,
+            needs=needs,
+            missing=missing,
+            example=example,
+        )
+        for kind, source, needs, missing, example in (
+            ("parquet", "your own file or folder", "a column of prompts", None,
+             "{kind: parquet, path: prompts.parquet, columns: {turns: question}}"),
+            ("hf", "any dataset on the hub", "a column of prompts", _unless_found("datasets", HUB_INSTALL),
+             "{kind: hf, dataset: owner/name, split: test, columns: {turns: question, category: subject}}"),
+        )
+    ]  # fmt: skip
+
+
 def _jsonl() -> SuiteListing:
     return SuiteListing(
         kind="jsonl",
@@ -116,7 +193,7 @@ def _jsonl() -> SuiteListing:
         turns=None,
         licence=None,
         source="your own file, one JSON object a line",
-        needs="a file with question_id and turns in each row",
+        needs="a file with question_id and turns (or messages) in each row",
         missing=None,
         example="{kind: jsonl, path: prompts.jsonl}",
     )

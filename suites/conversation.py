@@ -25,11 +25,23 @@ class ConversationRenderer(Protocol):
 
 
 def messages(prompt: Prompt, answers: Sequence[str]) -> list[dict[str, str]]:
-    """Return the messages that ask turn `len(answers)`: the user's turns so far with the answers between them."""
+    """Return the messages that ask turn `len(answers)`: the user's turns so far with the answers between them.
+
+    Of a recorded conversation it is what was recorded, whatever the answers.
+    """
+    if prompt.messages is not None:
+        return recorded(prompt, len(answers))
     conversation = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
     for turn, answer in zip(prompt.turns, answers, strict=False):
         conversation += [{"role": "user", "content": turn}, {"role": "assistant", "content": answer}]
     return [*conversation, {"role": "user", "content": prompt.turns[len(answers)]}]
+
+
+def recorded(prompt: Prompt, turn_index: int) -> list[dict[str, str]]:
+    """Return the messages that ask a turn of a prompt that has `messages`."""
+    if prompt.messages is None or prompt.asked is None:
+        raise ValueError(f"question {prompt.question_id} has no recorded messages")
+    return [{"role": one.role, "content": one.content} for one in prompt.messages[: prompt.asked[turn_index]]]
 
 
 def ids_hash(ids: Sequence[int]) -> str:

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.records import SuiteCaution
 
 
 class SuiteError(DraftmarkError):
     """A suite that cannot be read or built as asked; the text names file, line and field (exit 2)."""
 
 
+class Message(BaseModel):
+    """One message of a recorded conversation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, Field(min_length=1)]
+
+
 class Prompt(BaseModel):
-    """One conversation: the user's turns, in order, and where they come from."""
+    """One conversation: the user's turns, in order, and where they come from.
+
+    Between the turns come the model's own answers; where `messages` are recorded, the recorded ones instead.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -25,7 +38,7 @@ class Prompt(BaseModel):
     """Null is shown as "uncategorised" and counted in the total."""
     sub_category: str | None = None
     turns: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """The user's messages; the model's own answers come between them."""
+    """The user's messages that are answered, one model call each."""
     system: str | None = None
     """System message; null leaves it to the target's template."""
     source: str | None = None
@@ -33,11 +46,35 @@ class Prompt(BaseModel):
     difficulty: str | None = None
     prompt_tokens: PositiveInt | None = None
     """Exact tokens of the first turn after the chat template, where the prompt was built to that length."""
+    messages: tuple[Message, ...] | None = None
+    """A recorded conversation, asked again with its recorded answers (teacher-forced); null for the model's own."""
+    asked: tuple[PositiveInt, ...] | None = None
+    """With how many of the messages each turn is asked; the last of them is the turn's text. Null without messages."""
+
+    @model_validator(mode="after")
+    def _turns_are_in_the_messages(self) -> Prompt:
+        if self.messages is None and self.asked is None:
+            return self
+        if self.messages is None or self.asked is None:
+            raise ValueError("messages and asked go together")
+        if self.system is not None:
+            raise ValueError("a system message is among the messages, or apart, but not both")
+        if list(self.asked) != sorted(set(self.asked)) or self.asked[-1] > len(self.messages):
+            raise ValueError("asked must rise, and end within the messages")
+        last = [self.messages[count - 1] for count in self.asked]
+        if [message.role for message in last] != ["user"] * len(last):
+            raise ValueError("each turn must be asked with a message of the user at the end")
+        if tuple(message.content for message in last) != self.turns:
+            raise ValueError("turns must be the messages that asked ends with")
+        return self
 
     @property
     def multiturn(self) -> bool:
-        """Whether later turns depend on the model's answers."""
+        """Whether there are later turns."""
         return len(self.turns) > 1
+
+
+_CAME_LATER = ("messages", "asked")
 
 
 class Suite(BaseModel):
@@ -51,11 +88,19 @@ class Suite(BaseModel):
     source: str | None = None
     selection: str = "all prompts"
     """In words: all of them, or which stratified subset with which seed."""
+    caution: SuiteCaution | None = None
+    """What is known to mislead about these prompts; no part of the hash."""
 
     @property
     def hash(self) -> str:
-        """sha256 over the canonical JSON of the prompts, in order; the same on every machine and Python."""
+        """sha256 over the canonical JSON of the prompts, in order; the same on every machine and Python.
+
+        Fields that came later are left out where they are null, so that older hashes hold.
+        """
         rows = [prompt.model_dump(mode="json") for prompt in self.prompts]
+        rows = [
+            {key: value for key, value in row.items() if key not in _CAME_LATER or value is not None} for row in rows
+        ]
         text = json.dumps(rows, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -16,8 +16,16 @@ SUITES: KindTable[SuiteSpec] = KindTable(
     error=SuiteError,
     builtin={
         "builtin": "draftmark.suites.builtin:BuiltinSpec",
+        "gsm8k": "draftmark.suites.loaders.gsm8k:Gsm8kSpec",
+        "hf": "draftmark.suites.loaders.table_specs:HfSpec",
         "humaneval": "draftmark.suites.loaders.humaneval:HumanEvalSpec",
         "jsonl": "draftmark.suites.loaders.jsonl:JsonlSpec",
+        "mbpp": "draftmark.suites.loaders.mbpp:MbppSpec",
+        "mt-bench": "draftmark.suites.loaders.spec_bench:MtBenchSpec",
+        "parquet": "draftmark.suites.loaders.table_specs:ParquetSpec",
+        "random": "draftmark.suites.loaders.random_tokens:RandomSpec",
+        "sharegpt": "draftmark.suites.loaders.sharegpt:SharegptSpec",
+        "spec-bench": "draftmark.suites.loaders.spec_bench:SpecBenchSpec",
         "speed-bench": "draftmark.suites.loaders.speed_bench:SpeedBenchSpec",
     },
 )

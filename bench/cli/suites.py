@@ -13,10 +13,14 @@ from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:
     from draftmark.suites.prompt import Suite, SuiteSpec
+    from draftmark.suites.traffic.conversion import Report
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 SPEED_BENCH = "speed-bench/"
+
+LEAST_SECRET = 16
+"""Characters of the secret that made-up words depend on."""
 
 
 @app.command("list")
@@ -39,12 +43,13 @@ def list_suites() -> None:
         source = row.source if row.kind in SUITES.builtin else f"{row.source}: {_about(row.kind)}"
         cells = (name, *size, row.licence or "its own", source, needs)
         table.add_row(*map(cell_text, cells))
-    emit_rich(Group(table, "", "Entries in a plan:", *(cell_text(f"  {row.example}") for row in known)))
+    entries = [row.example if row.hash is None else f"{row.example}  # hash {row.hash[:12]}" for row in known]
+    emit_rich(Group(table, "", "Entries in a plan:", *(cell_text(f"  {entry}") for entry in entries)))
 
 
 @app.command("show")
 def show_suite(
-    name: str = typer.Argument(..., help="A suite of `suites list`, or a .jsonl file."),
+    name: str = typer.Argument(..., help="A suite of `suites list`, or a .jsonl or .parquet file."),
     limit: int | None = typer.Option(None, min=1, help="Show the stratified subset that a plan with this limit takes."),
     target: str | None = typer.Option(None, help="Model whose tokenizer an exact-length suite is built for."),
 ) -> None:
@@ -81,6 +86,66 @@ def fetch_suite(
         say(f"{one}: {fetch_split(SPLITS[one], revision, acceptance, say)}")
 
 
+@app.command("from-traffic")
+def from_traffic(  # noqa: PLR0917 - typer passes its options by name
+    log: Path = typer.Argument(..., help="A log of requests, one JSON object a line, as an OpenAI API takes them."),
+    out: Path = typer.Option(..., help="The suite to write, a .jsonl file; a trace of arrivals is written beside it."),
+    hash_text: bool = typer.Option(False, "--hash-text", help="Replace every word by a made-up one of its length."),
+    hash_key_env: str | None = typer.Option(
+        None, help="Environment variable with a secret, so that several logs get the same made-up words."
+    ),
+    limit: int | None = typer.Option(None, min=1, help="Take the first so many requests, by their times."),
+    skip_bad: bool = typer.Option(False, "--skip-bad", help="Leave out lines that are no requests, and say how many."),
+) -> None:
+    """Turn a log of real requests into a suite and a trace that replays their times; what is left out is named."""
+    from draftmark.suites.prompt import SuiteError
+    from draftmark.suites.traffic.conversion import convert_log
+    from draftmark.suites.traffic.hashed_text import Hasher
+
+    if out.suffix != ".jsonl":
+        raise SuiteError(f"--out is {out}; a suite's file ends in .jsonl")
+    if hash_key_env is not None and not hash_text:
+        raise SuiteError("--hash-key-env says nothing without --hash-text")
+    hasher = Hasher(_secret(hash_key_env)) if hash_text else None
+    emit("\n".join(_traffic_lines(convert_log(log, out, hasher=hasher, limit=limit, skip_bad=skip_bad))))
+
+
+def _secret(variable: str | None) -> bytes | None:
+    import os
+
+    from draftmark.suites.prompt import SuiteError
+
+    if variable is None:
+        return None
+    value = os.environ.get(variable, "")
+    if len(value) < LEAST_SECRET:
+        raise SuiteError(f"the environment variable {variable} is not set, or shorter than {LEAST_SECRET} characters")
+    return value.encode()
+
+
+def _traffic_lines(report: Report) -> list[str]:
+    """Return what became of a log, and how a plan asks it, as harmless lines."""
+    lines = [f"{report.written:,} requests written to {report.suite}"]
+    for reason, where in report.left_out.items():
+        shown = ", ".join(map(str, where[:5])) + (", ..." if len(where) > 5 else "")
+        lines.append(f"left out: {len(where):,} requests, each {reason} (lines {shown})")
+    if report.over_limit:
+        lines.append(f"left out: {report.over_limit:,} later requests (--limit)")
+    if report.trace is not None:
+        lines.append(f"arrivals over {report.span_s:,.3g} s written to {report.trace}")
+    if report.without_time:
+        lines.append(f"{report.without_time:,} requests have no time, so no trace begins them")
+    for setting, counts in report.sampling.items():
+        if set(counts) != {'"not set"'}:
+            told = ", ".join(f"{value} ({count:,})" for value, count in counts.most_common(5))
+            lines.append(f"{setting} as recorded: {told}; not replayed, since a plan has one sampling for all")
+    repeats = ", allow_repeats: true" if report.repeated else ""
+    lines += ["Entries in a plan:", f"  suites: [{{kind: jsonl, path: {report.suite}{repeats}}}]"]
+    if report.trace is not None:
+        lines.append(f"  load: {{kind: trace, path: {report.trace}}}")
+    return [harmless(line) for line in lines]
+
+
 def builtin_names() -> list[str]:
     """Return the names of the suites that ship with Draftmark."""
     from draftmark.suites.builtin.spec import BuiltinName
@@ -111,10 +176,10 @@ def find_suite(name: str, limit: int | None) -> SuiteSpec:
         kind, entry["split"] = "speed-bench", name.removeprefix(SPEED_BENCH)
     elif name in SUITES.names():
         kind = name
-    elif name.endswith(".jsonl") or Path(name).is_file():
-        kind, entry["path"] = "jsonl", name
+    elif name.endswith((".jsonl", ".parquet")) or Path(name).is_file():
+        kind, entry["path"] = "parquet" if name.endswith(".parquet") else "jsonl", name
     else:
-        kinds = [kind for kind in SUITES.names() if kind not in {"builtin", "jsonl", "speed-bench"}]
+        kinds = [kind for kind in SUITES.names() if kind not in {"builtin", "hf", "jsonl", "parquet", "speed-bench"}]
         known = [*builtin_names(), *kinds, *speed_bench_names()]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}, or a .jsonl file"
@@ -135,6 +200,7 @@ def facts(suite: Suite) -> list[str]:
         f"licence: {suite.licence or 'not stated'}; source: {suite.source or 'not stated'}",
         f"hash: {suite.hash}",
     ]
+    lines += [] if suite.caution is None else [f"caution: {suite.caution.text}"]
     return [harmless(line) for line in lines]
 
 

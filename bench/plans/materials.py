@@ -123,6 +123,7 @@ def suite_identity(suite: Suite) -> SuiteIdentity:
         licence=suite.licence,
         source=suite.source,
         selection=suite.selection,
+        caution=suite.caution,
     )
 
 

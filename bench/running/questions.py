@@ -1,11 +1,14 @@
-"""What a turn is asked: first prompts as rendered once for all arms, later ones with the arm's own answers between."""
+"""What a turn is asked: first prompts as rendered once for all arms, later ones with the arm's own answers between.
+
+A recorded conversation is asked with its recorded answers instead.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.suites.conversation import ids_hash, messages, messages_hash
+from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.materials import FirstPrompts
@@ -57,6 +60,8 @@ class Questions:
         """
         if turn_index == 0:
             return Question(tuple(messages(prompt, [])), self._first[suite, prompt.question_id])
+        if prompt.messages is not None:
+            return self._rendered(recorded(prompt, turn_index))
         answers = self._answers.get((cell_id, prompt.question_id, repeat), {})
         if any(index not in answers for index in range(turn_index)):
             return None

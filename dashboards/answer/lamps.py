@@ -25,6 +25,7 @@ class Words:
 
 
 WORDS: dict[LampName, Words] = {
+    "prompts": Words("Prompts like real ones", "the prompts"),
     "speculation": Words("Speculation really on", "speculation", owed=True),
     "baseline": Words("Baseline sane", "the baseline", owed=True),
     "losslessness": Words("Output unchanged beyond the control", "the output", owed=True),

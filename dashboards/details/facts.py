@@ -141,6 +141,7 @@ def _suite(suite: SuiteIdentity) -> Pairs:
         ("licence", suite.licence or "not stated"),
         ("source", suite.source or "not stated"),
         ("sha256", suite.hash),
+        *([("caution", suite.caution.text)] if suite.caution is not None else []),
     )
 
 

@@ -9,6 +9,7 @@ from draftmark.results.sanity.cell import CheckedCell
 from draftmark.results.sanity.client import check_lateness
 from draftmark.results.sanity.counts import check_counts
 from draftmark.results.sanity.output import check_output
+from draftmark.results.sanity.prompts import check_prompts
 from draftmark.results.sanity.running import (
     check_any_token,
     check_client,
@@ -56,7 +57,7 @@ def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterab
         cells: The cells' summaries over all turns.
         found: What `check_group` returned for every group.
     """
-    return merged([*found, *check_machines(manifest), *check_any_token(cells)])
+    return merged([*found, *check_prompts(manifest), *check_machines(manifest), *check_any_token(cells)])
 
 
 def merged(lamps: Iterable[Lamp]) -> list[Lamp]:

@@ -94,7 +94,7 @@ def _index(handle: IO[bytes], path: Path, *, allow_repeats: bool) -> list[_Row]:
     faults: list[str] = []
     first_line: dict[str, int] = {}
     same_text: defaultdict[bytes, list[int]] = defaultdict(list)
-    for number, offset, line in _lines(handle, path):
+    for number, offset, line in numbered_lines(handle, path):
         try:
             prompt = parse_row(line)
             earlier = first_line.setdefault(prompt.question_id, number)
@@ -117,7 +117,7 @@ def _index(handle: IO[bytes], path: Path, *, allow_repeats: bool) -> list[_Row]:
     return rows
 
 
-def _lines(handle: IO[bytes], path: Path) -> Iterator[tuple[int, int, bytes]]:
+def numbered_lines(handle: IO[bytes], path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, byte offset and bytes of every line that is not blank, without byte order mark and line end."""
     number, offset = 0, 0
     while raw := handle.readline(LONGEST_LINE_BYTES + 1):
@@ -126,13 +126,14 @@ def _lines(handle: IO[bytes], path: Path) -> Iterator[tuple[int, int, bytes]]:
             raise SuiteError(
                 f"{path}, line {number} is longer than {LONGEST_LINE_BYTES // 2**20} MiB; is it JSON lines?"
             )
-        line = _content(raw, offset)
+        line = line_content(raw, offset)
         if line.strip():
             yield number, offset, line
         offset += len(raw)
 
 
-def _content(raw: bytes, offset: int) -> bytes:
+def line_content(raw: bytes, offset: int) -> bytes:
+    """Return a line without its end, and the first without byte order mark."""
     line = raw.removesuffix(b"\n").removesuffix(b"\r")
     return line.removeprefix(_BOM) if offset == 0 else line
 
@@ -140,7 +141,7 @@ def _content(raw: bytes, offset: int) -> bytes:
 def _fetch(handle: IO[bytes], path: Path, row: _Row) -> Prompt:
     handle.seek(row.offset)
     try:
-        prompt = parse_row(_content(handle.readline(LONGEST_LINE_BYTES + 1), row.offset))
+        prompt = parse_row(line_content(handle.readline(LONGEST_LINE_BYTES + 1), row.offset))
     except RowFault as fault:
         raise SuiteError(f"{path}, line {row.line} changed while it was read; run again") from fault
     if (prompt.question_id, prompt.category, prompt.sub_category) != (row.question_id, row.category, row.sub_category):
@@ -149,7 +150,8 @@ def _fetch(handle: IO[bytes], path: Path, row: _Row) -> Prompt:
 
 
 def _digest(prompt: Prompt) -> bytes:
-    return hashlib.sha256(json.dumps([prompt.system, *prompt.turns]).encode()).digest()[:16]
+    told = [prompt.system, *prompt.turns, *(message.content for message in prompt.messages or ())]
+    return hashlib.sha256(json.dumps(told).encode()).digest()[:16]
 
 
 def _refuse_repeats(path: Path, groups: list[list[int]]) -> None:

@@ -1,8 +1,9 @@
 """One line of a JSON-lines file to one `Prompt`, or a sentence that says which field is wrong.
 
 Rows have SPEED-Bench's columns. `turns` is a list of strings, or one string for one turn; `prompt` is another name for
-a single turn, `id` for `question_id`. A missing, null or blank category is "uncategorised". `multiturn` and `reference`
-are allowed and not used, as is any other column whose name is not a near miss of one that is used.
+a single turn, `id` for `question_id`; where there are none of them, `messages` are a request as it was sent (see
+`recorded`). A missing, null or blank category is "uncategorised". `multiturn` and `reference` are allowed and not used,
+as is any other column whose name is not a near miss of one that is used.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ import difflib
 import json
 from typing import Any, NoReturn
 
-from draftmark.suites.prompt import Prompt, SuiteError
+from draftmark.suites.loaders.recorded import REFUSED, recorded
+from draftmark.suites.loaders.row_faults import RowFault, kind_of, refuse_broken_text
+from draftmark.suites.prompt import Prompt
+
+__all__ = ["RowFault", "json_object", "parse_row", "row_prompt"]
 
 LONGEST_ID = 200
 """Characters of a question id, and digits of any whole number in a row."""
@@ -20,12 +25,8 @@ STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
 """What the published SPEED-Bench holds in place of texts whose licences forbid copying."""
 
 _READ = ("question_id", "id", "turns", "prompt", "category", "sub_category", "source", "src_id", "difficulty", "system")
-_NOT_READ = ("multiturn", "reference")
+_NOT_READ = ("multiturn", "reference", "messages", "asked")
 _NUMBERS_TOO = ("src_id", "difficulty")
-
-
-class RowFault(SuiteError):
-    """What is wrong with one row; whoever reads the file adds file and line."""
 
 
 def parse_row(line: bytes) -> Prompt:
@@ -36,12 +37,16 @@ def parse_row(line: bytes) -> Prompt:
 def row_prompt(row: dict[str, Any]) -> Prompt:
     """Return the prompt of a row that is an object already; raise `RowFault` naming the field."""
     _refuse_near_misses(row)
+    question_id = _question_id(row)
+    if row.get("messages") is not None and row.get("turns") is None and row.get("prompt") is None:
+        asked = _recorded(row)
+    else:
+        asked = {"turns": _turns(row), "system": _optional_text(row, "system")}
     return Prompt(
-        question_id=_question_id(row),
+        question_id=question_id,
         category=_label(row, "category"),
         sub_category=_label(row, "sub_category"),
-        turns=_turns(row),
-        system=_optional_text(row, "system"),
+        **asked,
         source=_label(row, "source"),
         src_id=_label(row, "src_id"),
         difficulty=_label(row, "difficulty"),
@@ -71,7 +76,7 @@ def json_object(line: bytes) -> dict[str, Any]:
     except RecursionError as fault:
         raise RowFault("is nested too deeply to be read") from fault
     if not isinstance(row, dict):
-        raise RowFault(f"is {_kind(row)}; each line holds one object")
+        raise RowFault(f"is {kind_of(row)}; each line holds one object")
     return row
 
 
@@ -109,11 +114,11 @@ def _question_id(row: dict[str, Any]) -> str:
     if value is None:
         raise RowFault("has no question_id (or id); every row needs one, so that runs can be paired by prompt")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowFault(f"{field} is {_kind(value)}; it must be a string or a whole number")
+        raise RowFault(f"{field} is {kind_of(value)}; it must be a string or a whole number")
     text = str(value)
     if len(text) > LONGEST_ID:
         raise RowFault(f"{field} has {len(text):,} characters; the most is {LONGEST_ID}")
-    _refuse_broken_text(text, field)
+    refuse_broken_text(text, field)
     if not text.strip() or not text.isprintable():
         raise RowFault(f"{field} {_shown(text)} is blank or holds characters that cannot be printed")
     return text
@@ -127,23 +132,32 @@ def _turns(row: dict[str, Any]) -> tuple[str, ...]:
         raise RowFault("has neither turns nor prompt; give turns, a list of strings")
     if prompt is not None:
         if not isinstance(prompt, str):
-            raise RowFault(f"prompt is {_kind(prompt)}; it must be a string (several turns go into turns)")
+            raise RowFault(f"prompt is {kind_of(prompt)}; it must be a string (several turns go into turns)")
         return (_turn(prompt, "prompt"),)
     if isinstance(turns, str):
         return (_turn(turns, "turns"),)
     if not isinstance(turns, list):
-        raise RowFault(f"turns is {_kind(turns)}; it must be a list of strings, or one string")
+        raise RowFault(f"turns is {kind_of(turns)}; it must be a list of strings, or one string")
     if not turns:
         raise RowFault("turns is empty; it needs at least one string")
     return tuple(_turn(turn, f"turns[{index}]") for index, turn in enumerate(turns))
 
 
+def _recorded(row: dict[str, Any]) -> dict[str, Any]:
+    if row.get("system") is not None:
+        raise RowFault("has both messages and system; the system message is the first of the messages")
+    for field, sentence in REFUSED.items():
+        if row.get(field):
+            raise RowFault(sentence)
+    return recorded(row["messages"], row.get("asked"))
+
+
 def _turn(value: object, field: str) -> str:
     if not isinstance(value, str):
-        raise RowFault(f"{field} is {_kind(value)}; each turn is the user's text, a string")
+        raise RowFault(f"{field} is {kind_of(value)}; each turn is the user's text, a string")
     if not value.strip():
         raise RowFault(f"{field} is an empty string; each turn needs text")
-    _refuse_broken_text(value, field)
+    refuse_broken_text(value, field)
     if STAND_IN in " ".join(value[:2000].upper().split()):
         raise RowFault(
             f"{field} is SPEED-Bench's stand-in for a text that its licence withholds, not a prompt; "
@@ -165,32 +179,9 @@ def _optional_text(row: dict[str, Any], field: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise RowFault(f"{field} is {_kind(value)}; it must be a string or null")
-    _refuse_broken_text(value, field)
+        raise RowFault(f"{field} is {kind_of(value)}; it must be a string or null")
+    refuse_broken_text(value, field)
     return value
-
-
-def _refuse_broken_text(text: str, field: str) -> None:
-    if "\0" in text:
-        raise RowFault(f"{field} holds a NUL character, which engines cut or refuse; take it out")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as fault:
-        raise RowFault(
-            f"{field} holds half of a surrogate pair (\\u{ord(text[fault.start]):04x}), which is no character"
-        ) from fault
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a list" if isinstance(value, list) else "an object"
 
 
 def _shown(text: str) -> str:

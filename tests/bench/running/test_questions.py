@@ -72,3 +72,23 @@ def test_a_divergence_whose_prompt_cannot_be_rebuilt_is_of_unknown_nature(
     rows = [row for cell in store.manifest.cells for row in store.divergences(cell.cell_id)]
     assert [row.verdict for row in rows] == ["unknown"]
     assert "what this turn was asked cannot be rebuilt" in rows[0].reason
+
+
+def test_a_recorded_conversation_is_asked_with_its_recorded_answers_whatever_was_answered(
+    bench: Bench, make_suite: MakeSuite, fake: Any
+) -> None:
+    from draftmark.suites.prompt import Message, Prompt
+
+    talk = [("user", "one"), ("assistant", "recorded"), ("user", "two")]
+    prompt = Prompt(
+        question_id="q",
+        turns=("one", "two"),
+        messages=tuple(Message(role=role, content=text) for role, text in talk),  # type: ignore[arg-type]
+        asked=(1, 3),
+    )
+    suite = make_suite(["first"]).model_copy(update={"prompts": (prompt,)})
+    questions = Questions(fake.FakeRenderer(), first_prompts([suite], fake.FakeRenderer()))
+    for index, length in enumerate((1, 3)):
+        asked = questions.question("cell", suite.name, prompt, 0, index)
+        assert asked is not None
+        assert [(one["role"], one["content"]) for one in asked.messages] == talk[:length]

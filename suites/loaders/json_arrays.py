@@ -1,0 +1,91 @@
+"""Items of a JSON file one at a time: an array's elements, or one object a line; the whole is never held in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from draftmark.suites.loaders.rows import RowFault, json_object
+from draftmark.suites.prompt import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import TextIOWrapper
+    from pathlib import Path
+
+LONGEST_ITEM_CHARACTERS = 64 * 2**20
+"""A longer line or element is an error, not a reason to hold the file in memory."""
+
+_READ_CHARACTERS = 2**20
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def json_items(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
+    """Yield place in words and object, or what is wrong with that line.
+
+    Raises `SuiteError` for a file that cannot be read, and for an array that is broken, after which nothing can be
+    told apart.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as handle:
+            start = handle.read(1)
+            while start and start in " \t\n\r":
+                start = handle.read(1)
+            if start == "[":
+                yield from _elements(handle, path)
+                return
+        yield from _lines(path)
+    except FileNotFoundError as fault:
+        raise SuiteError(f"there is no file {path}") from fault
+    except UnicodeDecodeError as fault:
+        raise SuiteError(f"{path} is not UTF-8 text; save it as UTF-8") from fault
+    except OSError as fault:
+        raise SuiteError(f"{path} cannot be read: {fault}") from fault
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
+    with path.open("rb") as handle:
+        number = 0
+        while raw := handle.readline(LONGEST_ITEM_CHARACTERS + 1):
+            number += 1
+            place = f"{path}, line {number}"
+            if len(raw) > LONGEST_ITEM_CHARACTERS:
+                raise SuiteError(f"{place} is longer than {LONGEST_ITEM_CHARACTERS // 2**20} MiB; is it JSON lines?")
+            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            line = line.removesuffix(b"\n").removesuffix(b"\r")
+            if not line.strip():
+                continue
+            try:
+                yield place, json_object(line)
+            except RowFault as fault:
+                yield place, fault
+
+
+def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
+    """Yield the elements after the opening bracket; an element that has not ended yet is tried again with more text."""
+    decoder = json.JSONDecoder()
+    text, at, number, step = "", 0, 1, _READ_CHARACTERS
+    while True:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        if number == 1 and text.startswith("]", at):
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+            end = _SPACE.match(text, end).end()  # type: ignore[union-attr]
+            separator = text[end]  # IndexError where it is not read yet, since a number may go on
+        except (json.JSONDecodeError, IndexError) as fault:
+            more = handle.read(step)
+            if not more or len(text) - at > LONGEST_ITEM_CHARACTERS:
+                raise SuiteError(f"{path}, element {number} is not JSON, or the file was cut there") from fault
+            text, at, step = text[at:] + more, 0, 2 * step
+            continue
+        except RecursionError as fault:
+            raise SuiteError(f"{path}, element {number} is nested too deeply to be read") from fault
+        place = f"{path}, element {number}"
+        yield place, value if isinstance(value, dict) else RowFault("is no object; each element must be one")
+        if separator == "]":
+            return
+        if separator != ",":
+            raise SuiteError(f"{place} is followed by {separator!a} where a comma or ] belongs")
+        at, number, step = end + 1, number + 1, _READ_CHARACTERS

@@ -1,0 +1,198 @@
+"""A request log to two files: a jsonl suite of its requests, and a trace of when each was sent.
+
+The log is read as a stream, twice: first every line is checked and its time kept, then the requests are written in the
+order of their times. So a log of gigabytes is never held in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+from draftmark.results.durable import make_folder, write_fault
+from draftmark.suites.loaders.jsonl import LONGEST_LINE_BYTES, line_content, numbered_lines
+from draftmark.suites.loaders.row_faults import RowFault
+from draftmark.suites.loaders.rows import json_object
+from draftmark.suites.prompt import SuiteError
+from draftmark.suites.traffic.requests import LoggedRequest, NotReplayable, logged_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from draftmark.suites.traffic.hashed_text import Hasher
+
+MOST_FAULTS = 20
+"""Bad lines that one error lists."""
+
+TOLD = ("temperature", "max_tokens", "max_completion_tokens", "top_p")
+"""Settings whose values a report counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    line: int
+    offset: int
+    at_s: float | None
+
+
+@dataclass
+class Report:
+    """What became of a log."""
+
+    suite: Path
+    trace: Path | None
+    """Null where no request has a time."""
+    written: int = 0
+    left_out: dict[str, list[int]] = field(default_factory=dict)
+    """Why to the lines of the log."""
+    over_limit: int = 0
+    """Requests in order that came after the limit was reached."""
+    without_time: int = 0
+    span_s: float = 0.0
+    repeated: bool = False
+    """Whether more than two requests ask the same thing, so that a plan must allow it."""
+    sampling: dict[str, Counter[str]] = field(default_factory=dict)
+    """Setting to how often each value was asked for, as JSON; "not set" among them."""
+
+
+def trace_path(suite: Path) -> Path:
+    """Return where the trace of a suite is written: `name.trace.jsonl` beside `name.jsonl`."""
+    return suite.with_name(suite.name.removesuffix(".jsonl") + ".trace.jsonl")
+
+
+def convert_log(
+    log: Path, out: Path, *, hasher: Hasher | None = None, limit: int | None = None, skip_bad: bool = False
+) -> Report:
+    """Write suite and trace of a log; with a limit the first ones by time, since a sample would thin the arrivals out.
+
+    Requests with tools and the like are left out and reported. Raises `SuiteError` for a log that cannot be read, for
+    bad lines unless they are to be skipped, and for a log without a request that can be replayed; `StoreWriteError`
+    where a file cannot be written. Nothing is written then.
+    """
+    for target in (out, trace_path(out)):
+        if target.exists():
+            raise SuiteError(f"{target} exists already; choose another --out, or remove it first")
+    if log.exists() and not log.is_file():
+        raise SuiteError(f"{log} is no regular file; a log is read twice")
+    try:
+        with log.open("rb") as handle:
+            places, left_out = _check(handle, log, skip_bad=skip_bad)
+            if not places:
+                raise SuiteError(f"{log} has no request that can be replayed{_why(left_out)}")
+            timed = sorted((place for place in places if place.at_s is not None), key=lambda place: place.at_s or 0.0)
+            ordered = timed + [place for place in places if place.at_s is None]
+            kept = ordered[:limit]
+            report = Report(out, None, left_out=left_out, over_limit=len(ordered) - len(kept))
+            _write(handle, log, kept, report, hasher)
+    except FileNotFoundError as fault:
+        raise SuiteError(f"there is no file {log}") from fault
+    except OSError as fault:
+        raise SuiteError(f"{log} cannot be read: {fault}") from fault
+    return report
+
+
+def _check(handle: IO[bytes], log: Path, *, skip_bad: bool) -> tuple[list[_Place], dict[str, list[int]]]:
+    places: list[_Place] = []
+    left_out: defaultdict[str, list[int]] = defaultdict(list)
+    faults: list[str] = []
+    for number, offset, line in numbered_lines(handle, log):
+        try:
+            places.append(_Place(number, offset, logged_request(json_object(line)).at_s))
+        except NotReplayable as fault:
+            left_out[str(fault)].append(number)
+        except RowFault as fault:
+            left_out["is no request that can be read (--skip-bad)"].append(number)
+            faults.append(f"line {number}: {fault}")
+            if len(faults) == MOST_FAULTS and not skip_bad:
+                faults.append("(stopped here; there may be more)")
+                break
+    if faults and not skip_bad:
+        raise SuiteError(
+            f"{log} has bad lines, so nothing was written (--skip-bad leaves them out):\n  " + "\n  ".join(faults)
+        )
+    return places, dict(left_out)
+
+
+def _write(handle: IO[bytes], log: Path, kept: Sequence[_Place], report: Report, hasher: Hasher | None) -> None:
+    trace = trace_path(report.suite) if kept[0].at_s is not None else None
+    make_folder(report.suite.parent)
+    parts = [path.with_name(path.name + ".part") for path in (report.suite, trace_path(report.suite))]
+    try:
+        with parts[0].open("wb") as suite, parts[1].open("wb") as times:
+            for row, at_s in _rows(handle, log, kept, report, hasher):
+                suite.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                if at_s is not None:
+                    moment = {"time_s": round(at_s, 6), "question_id": row["question_id"]}
+                    times.write(json.dumps(moment).encode() + b"\n")
+        parts[0].replace(report.suite)
+        if trace is not None:
+            parts[1].replace(trace)
+    except OSError as fault:
+        raise write_fault(report.suite, fault) from fault
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+    report.trace = trace
+
+
+def _rows(
+    handle: IO[bytes], log: Path, kept: Sequence[_Place], report: Report, hasher: Hasher | None
+) -> Iterator[tuple[dict[str, Any], float | None]]:
+    """Yield the suite's rows with seconds since the first, and fill the report in."""
+    first_s = kept[0].at_s or 0.0
+    names: set[str] = set()
+    asked: Counter[bytes] = Counter()
+    report.sampling = {name: Counter() for name in TOLD}
+    for number, place in enumerate(kept, start=1):
+        request = _again(handle, log, place)
+        own = f"traffic-{number:06d}"
+        name = request.name if hasher is None and request.name is not None and request.name not in names else own
+        while name in names:
+            name += "-again"
+        names.add(name)
+        row = _row(name, request, hasher)
+        told = {key: value for key, value in row.items() if key not in {"question_id", "recorded_sampling"}}
+        asked[hashlib.sha256(json.dumps(told).encode()).digest()[:16]] += 1
+        for setting, counts in report.sampling.items():
+            counts[json.dumps(request.sampling.get(setting, "not set"))] += 1
+        report.written += 1
+        report.without_time += place.at_s is None
+        if place.at_s is not None:
+            report.span_s = place.at_s - first_s
+        yield row, None if place.at_s is None else place.at_s - first_s
+    report.repeated = max(asked.values()) > 2
+
+
+def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:
+    handle.seek(place.offset)
+    try:
+        return logged_request(json_object(line_content(handle.readline(LONGEST_LINE_BYTES + 1), place.offset)))
+    except RowFault as fault:
+        raise SuiteError(f"{log}, line {place.line} changed while it was read; run again") from fault
+
+
+def _row(name: str, request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
+    said = [
+        (message.role, message.content if hasher is None else hasher.text(message.content))
+        for message in request.messages
+    ]
+    row: dict[str, Any] = {"question_id": name}
+    roles = [role for role, _ in said]
+    if roles == ["user"]:
+        row["turns"] = [said[0][1]]
+    elif roles == ["system", "user"]:
+        row |= {"system": said[0][1], "turns": [said[1][1]]}
+    else:
+        row |= {"messages": [{"role": role, "content": text} for role, text in said], "asked": [len(said)]}
+    sampling = request.sampling
+    if hasher is not None:  # texts among the settings are words too
+        sampling = {key: value for key, value in sampling.items() if isinstance(value, int | float)}
+    return row | ({"recorded_sampling": sampling} if sampling else {})
+
+
+def _why(left_out: dict[str, list[int]]) -> str:
+    return "".join(f"; {len(lines)} of its requests: {reason}" for reason, lines in left_out.items())

@@ -1,0 +1,93 @@
+"""Texts without their words: each word becomes a made-up one, the same for the same word, with its shape kept.
+
+Kept: white space, line breaks, punctuation, the number of words, each word's length in characters and which of its
+letters are capitals, and every repetition: equal words stay equal and different ones different (but for words of one or
+two characters, of which there are too few), so that what a lookup drafter could copy it still can. Numbers become other
+numbers of as many digits. Chinese and Japanese characters are replaced one by one.
+
+Not kept: meaning, language, spelling; and tokens only roughly, since made-up words fall into more tokens than real
+ones. Runs without spaces in other scripts, such as Thai, are one word each.
+
+Words are drawn by HMAC-SHA256 under a secret, so that nobody without it can find a word by trying all words. Lengths,
+punctuation and frequencies remain and may tell something, of characters replaced one by one most of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import sys
+import unicodedata
+from functools import cache
+
+_CONSONANTS, _VOWELS, _LETTERS = "bcdfghjklmnpqrstvwz", "aeiou", "abcdefghijklmnopqrstuvwxyz"
+_DIGITS = "0123456789"
+_UNSPACED = ((0x3041, 0x3096), (0x30A1, 0x30FA), (0x3400, 0x4DBF), (0x4E00, 0x9FFC))
+"""Kana and Chinese characters: every code point of these ranges is one."""
+
+_ATTEMPTS = 100
+"""Draws until a made-up word is one that stands for no other word."""
+
+
+class Hasher:
+    """Replaces words, equal ones by equal ones, for as long as it lives.
+
+    Args:
+        secret: What the replacements depend on; made anew, and known to nobody, where it is null.
+    """
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._secret = secrets.token_bytes(32) if secret is None else secret
+        self._made_up: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def text(self, text: str) -> str:
+        """Return a text of the same form without its words."""
+        return _words().sub(lambda match: self._replaced(match.group()), unicodedata.normalize("NFC", text))
+
+    def _replaced(self, word: str) -> str:
+        lowered = word.lower()
+        if len(lowered) != len(word):  # a capital that is two letters when small
+            lowered = word
+        if lowered not in self._made_up:
+            self._made_up[lowered] = self._new(lowered)
+        pairs = zip(self._made_up[lowered], word, strict=True)
+        return "".join(letter.upper() if shape.isupper() else letter for letter, shape in pairs)
+
+    def _new(self, word: str) -> str:
+        for attempt in range(_ATTEMPTS):
+            found = self._drawn(word, attempt)
+            if found not in self._taken:
+                break
+        self._taken.add(found)
+        return found
+
+    def _drawn(self, word: str, attempt: int) -> str:
+        draws = self._draws(f"{attempt}:{word}", len(word))
+        block = next(((low, high) for low, high in _UNSPACED if low <= ord(word[0]) <= high), None)
+        if block is not None:
+            return chr(block[0] + draws[0] % (block[1] - block[0] + 1))
+        if word[0].isdigit():
+            return "".join(_DIGITS[draw % 10] for draw in draws)
+        if len(word) == 1:
+            return _LETTERS[draws[0] % 26]
+        kinds = (_CONSONANTS, _VOWELS)
+        return "".join(kinds[place % 2][draw % len(kinds[place % 2])] for place, draw in enumerate(draws))
+
+    def _draws(self, word: str, number: int) -> list[int]:
+        stream, block = b"", 0
+        while len(stream) < 4 * number:
+            stream += hmac.new(self._secret, f"{block}:{word}".encode(), hashlib.sha256).digest()
+            block += 1
+        return [int.from_bytes(stream[place : place + 4], "big") for place in range(0, 4 * number, 4)]
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Match a character that is replaced alone, a number, or a word with the marks that belong to its letters."""
+    alone = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
+    points = (chr(code) for code in range(sys.maxunicode + 1))
+    marks = re.escape("".join(point for point in points if unicodedata.category(point)[0] == "M"))
+    return re.compile(rf"[{alone}]|\d+|[^\W\d_{alone}](?:[^\W\d_{alone}]|[{marks}])*")

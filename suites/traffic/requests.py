@@ -1,0 +1,156 @@
+"""One line of a request log: what was asked, when, and with which settings.
+
+A line is a JSON object in the form of an OpenAI request: `messages`, or `prompt`. It may be wrapped, as `body` (batch
+files) or `request`, with time and id beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from draftmark.suites.loaders.recorded import REFUSED, recorded
+from draftmark.suites.loaders.row_faults import RowFault, kind_of
+from draftmark.suites.loaders.rows import LONGEST_ID
+
+if TYPE_CHECKING:
+    from draftmark.suites.prompt import Message
+
+TIMES = ("timestamp", "time", "time_s", "created_at", "created", "ts", "start_time")
+"""Where a line says when it was sent, the first that is there: seconds, or text in ISO 8601."""
+
+IDS = ("custom_id", "request_id", "question_id", "id")
+SAMPLING = (
+    "temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "stop", "seed", "ignore_eos",
+    "frequency_penalty", "presence_penalty", "repetition_penalty", "n", "logit_bias", "reasoning_effort",
+)  # fmt: skip
+"""Settings of a request that are kept in the file and not replayed: a plan has one sampling for all."""
+
+_MOST_SECONDS = 1e11
+"""More than that is milliseconds: in seconds it would be the year 5138."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One request of a log."""
+
+    name: str | None
+    """Its id in the log."""
+    at_s: float | None
+    """Seconds on the log's clock; null where the line has no time."""
+    messages: tuple[Message, ...]
+    """Ending with the user's."""
+    sampling: dict[str, Any]
+
+
+class NotReplayable(RowFault):
+    """A request in order that no run can put to an engine as it was."""
+
+
+def logged_request(line: dict[str, Any]) -> LoggedRequest:
+    """Return the request of a line; raise `NotReplayable` for one with tools and the like, `RowFault` for a bad one."""
+    body = next((line[key] for key in ("body", "request") if isinstance(line.get(key), dict)), line)
+    for field, sentence in {**REFUSED, "functions": "has functions, which a run cannot hand to an engine"}.items():
+        if body.get(field) and not _plain_text(body[field]):
+            raise NotReplayable(sentence)
+    return LoggedRequest(
+        name=_name(line, body),
+        at_s=_time(line, body),
+        messages=_messages(body),
+        sampling={key: body[key] for key in SAMPLING if body.get(key) is not None},
+    )
+
+
+def _plain_text(value: Any) -> bool:
+    """Whether it is a response_format that asks for nothing."""
+    return isinstance(value, dict) and value == {"type": "text"}
+
+
+def _messages(body: dict[str, Any]) -> tuple[Message, ...]:
+    if body.get("messages") is None:
+        prompt = body.get("prompt")
+        if not isinstance(prompt, str):
+            raise RowFault("has neither messages nor prompt, a string" if prompt is None else _bad_prompt(prompt))
+        asked = recorded(prompt)
+    else:
+        value = body["messages"]
+        if isinstance(value, list) and any(_is_tools(message) for message in value):
+            raise NotReplayable("has a tool's call or answer among its messages, which a run cannot hand to an engine")
+        if isinstance(value, list) and any(_is_more_than_text(message) for message in value):
+            raise NotReplayable("has pictures, sound or files among its messages; suites are text alone")
+        if isinstance(value, list) and value and isinstance(value[-1], dict) and value[-1].get("role") == "assistant":
+            raise NotReplayable("ends with the beginning of an answer, which a run cannot have continued")
+        asked = recorded(value)
+    return whole_messages(asked)
+
+
+def whole_messages(asked: dict[str, Any]) -> tuple[Message, ...]:
+    """Return all messages of what `recorded` returned, the system message first."""
+    from draftmark.suites.prompt import Message
+
+    if asked.get("messages") is not None:
+        found: tuple[Message, ...] = asked["messages"]
+        return found
+    system = [] if asked.get("system") is None else [Message(role="system", content=asked["system"])]
+    return (*system, *(Message(role="user", content=turn) for turn in asked["turns"]))
+
+
+def _bad_prompt(prompt: Any) -> str:
+    if isinstance(prompt, list):
+        return "prompt is a list, of token ids or of several prompts; it must be one string"
+    return f"prompt is {kind_of(prompt)}; it must be a string"
+
+
+def _is_tools(message: Any) -> bool:
+    if not isinstance(message, dict):
+        return False
+    by_tool = message.get("role") in {"tool", "function"}
+    return by_tool or bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _is_more_than_text(message: Any) -> bool:
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else []
+    return any(isinstance(part, dict) and part.get("type") not in {"text", "input_text"} for part in parts)
+
+
+def _name(line: dict[str, Any], body: dict[str, Any]) -> str | None:
+    for place in (line, body):
+        for key in IDS:
+            value = place.get(key)
+            if isinstance(value, int | str) and not isinstance(value, bool):
+                text = str(value)
+                if text.strip() and text.isprintable() and len(text) <= LONGEST_ID:
+                    return text
+    return None
+
+
+def _time(line: dict[str, Any], body: dict[str, Any]) -> float | None:
+    for place in (line, body):
+        for key in TIMES:
+            if place.get(key) is not None:
+                return _seconds(place[key], key)
+    return None
+
+
+def _seconds(value: Any, key: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value)
+        if not math.isfinite(number) or number < 0:
+            raise RowFault(f"{key} is {value}, no time")
+        return number / 1000 if number > _MOST_SECONDS else number
+    if not isinstance(value, str):
+        raise RowFault(f"{key} is {kind_of(value)}; it must be seconds or a text in ISO 8601")
+    try:
+        return _seconds(float(value), key)
+    except ValueError:
+        pass
+    try:
+        when = datetime.fromisoformat(value)
+    except ValueError as fault:
+        raise RowFault(
+            f"{key} {value[:40]!a} is no time: give seconds, or ISO 8601 like 2026-11-30T08:15:00Z"
+        ) from fault
+    return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,152 @@
+"""Rows of parquet, JSON arrays and JSON lines, with a mapping of columns, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+from draftmark.suites.loaders import json_arrays
+from draftmark.suites.loaders.json_arrays import json_items
+from draftmark.suites.loaders.rows import RowFault
+from draftmark.suites.loaders.table_specs import ParquetSpec
+from draftmark.suites.prompt import SuiteError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def parquet(path: Path, rows: list[dict[str, Any]]) -> str:
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return str(path)
+
+
+def test_a_file_with_the_usual_columns_needs_no_mapping(tmp_path: Path) -> None:
+    rows = [
+        {"question_id": "a", "turns": ["one", "two"], "category": "math"},
+        {"question_id": "b", "turns": ["three"], "category": None},
+    ]
+    suite = ParquetSpec(path=parquet(tmp_path / "mine.parquet", rows)).load(None)
+    assert suite.name == "mine"
+    assert [(p.question_id, p.turns, p.category) for p in suite.prompts] == [
+        ("a", ("one", "two"), "math"), ("b", ("three",), None),
+    ]  # fmt: skip
+    assert suite.selection == "all 2 prompts"
+
+
+def test_a_mapping_says_which_column_is_what_and_rows_without_an_id_are_numbered(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "sums.parquet", [{"q": "1 + 1", "topic": "sums", "category": 7}] * 2)
+    suite = ParquetSpec(path=path, columns={"turns": "q", "category": "topic"}).load(None)
+    assert [(p.question_id, p.turns, p.category) for p in suite.prompts] == [
+        ("sums-1", ("1 + 1",), "sums"), ("sums-2", ("1 + 1",), "sums"),
+    ]  # fmt: skip
+
+
+def test_a_column_of_recorded_conversations_gives_the_users_turns(tmp_path: Path) -> None:
+    talk = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "answer"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "answer"},
+    ]
+    path = parquet(tmp_path / "talks.parquet", [{"talk": talk}])
+    (prompt,) = ParquetSpec(path=path, columns={"conversation": "talk"}).load(None).prompts
+    assert (prompt.system, prompt.turns, prompt.messages) == ("s", ("one", "two"), None)
+
+
+def test_a_folder_is_all_its_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for number in (2, 1):
+        parquet(tmp_path / f"part-{number}.parquet", [{"id": number, "prompt": f"text {number}"}])
+    assert [p.question_id for p in ParquetSpec(path=str(tmp_path)).load(None).prompts] == ["1", "2"]
+
+
+def test_bad_rows_are_named_together(tmp_path: Path) -> None:
+    rows = [{"id": 1, "prompt": "a"}, {"id": 1, "prompt": "b"}, {"id": 2, "prompt": " "}]
+    path = parquet(tmp_path / "bad.parquet", rows)
+    with pytest.raises(SuiteError) as caught:
+        ParquetSpec(path=path).load(None)
+    text = str(caught.value)
+    assert f"{path}, row 2: question_id '1' is already taken by {path}, row 1" in text
+    assert f"{path}, row 3: prompt is an empty string" in text
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "bad.parquet", [{"question": "a", "id": 1}])
+    with pytest.raises(SuiteError, match="row 1: has no column 'ask'; it has 'question', 'id'"):
+        ParquetSpec(path=path, columns={"turns": "ask"}).load(None)
+
+
+@pytest.mark.parametrize("columns", [{"category": "c"}, {"turns": "a", "messages": "b"}])
+def test_a_mapping_names_exactly_one_column_of_texts(columns: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="columns must name exactly one of turns, messages, conversation"):
+        ParquetSpec(path="x.parquet", columns=columns)  # type: ignore[arg-type]
+
+
+def test_stand_ins_are_refused_unless_repeats_are_allowed(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "same.parquet", [{"id": n, "prompt": "same" if n else "real"} for n in range(4)])
+    with pytest.raises(SuiteError, match=r"3 rows ask the same thing.*1 rows are real. Rows: 1, 2, 3"):
+        ParquetSpec(path=path).load(None)
+    assert len(ParquetSpec(path=path, allow_repeats=True).load(None).prompts) == 4
+
+
+@pytest.mark.parametrize("content", [b"no parquet", b""])
+def test_what_is_no_parquet_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.parquet"
+    path.write_bytes(content)
+    with pytest.raises(SuiteError, match=r"bad\.parquet"):
+        ParquetSpec(path=str(path)).load(None)
+
+
+def test_a_missing_file_and_an_empty_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="there is no file or folder"):
+        ParquetSpec(path=str(tmp_path / "none.parquet")).load(None)
+    with pytest.raises(SuiteError, match="holds no file that ends in"):
+        ParquetSpec(path=str(tmp_path)).load(None)
+
+
+class TestJsonItems:
+    def items(self, path: Path, text: str) -> list[Any]:
+        path.write_text(text, encoding="utf-8")
+        return [row for _, row in json_items(path)]
+
+    @pytest.mark.parametrize("indent", [None, 2])
+    def test_elements_of_an_array_whatever_its_layout_and_size(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None
+    ) -> None:
+        monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", 7)
+        rows = [{"id": n, "text": "x, ] \u2028 ü" * n, "more": [{"a": 1}, []]} for n in range(5)]
+        assert self.items(tmp_path / "a.json", "\ufeff " + json.dumps(rows, indent=indent)) == rows
+
+    def test_an_empty_array_has_no_elements(self, tmp_path: Path) -> None:
+        assert self.items(tmp_path / "a.json", " [ ] ") == []
+
+    def test_lines_are_named_by_their_numbers(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"a": 1}\n\n{"a": \n')
+        (_, first), (place, second) = json_items(path)
+        assert first == {"a": 1}
+        assert place == f"{path}, line 3"
+        assert isinstance(second, RowFault)
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ('[{"a": 1}, {"a": ', "element 2 is not JSON, or the file was cut there"),
+            ('[{"a": 1}', "element 1 is not JSON, or the file was cut there"),
+            ('[{"a": 1} {"a": 2}]', "element 1 is followed by '{' where a comma or ] belongs"),
+            ('[{"a": 1},]', "element 2 is not JSON"),
+        ],
+    )
+    def test_a_broken_array_is_named_at_its_element(self, tmp_path: Path, text: str, said: str) -> None:
+        with pytest.raises(SuiteError, match=said):
+            self.items(tmp_path / "a.json", text)
+
+    def test_an_element_that_is_no_object_is_a_fault_of_that_element(self, tmp_path: Path) -> None:
+        first, second = self.items(tmp_path / "a.json", '[12, {"a": 1}]')
+        assert isinstance(first, RowFault)
+        assert second == {"a": 1}
