@@ -1,7 +1,8 @@
 """Data from the Hugging Face hub, and what each way of not getting it means in a sentence.
 
 A gated dataset reaches callers as "file not found" or as a connection error, so the whole chain of causes is looked
-through for what the hub really answered. No sentence quotes an answer or a request, in which a token might stand.
+through for what the hub really answered, and where that was dropped the hub is asked once more. No sentence quotes an
+answer or a request, in which a token might stand.
 
 Tried against a loopback hub only, not against huggingface.co.
 """
@@ -27,17 +28,19 @@ class HubError(SuiteError):
     """Data that the hub did not give."""
 
 
-def load_rows(dataset: str, config: str | None, revision: str | None, columns: Sequence[str] | None = None) -> Any:
-    """Return a dataset's test split as `datasets.Dataset`, with these columns alone where they are given.
+def load_rows(
+    dataset: str, config: str | None, revision: str | None, columns: Sequence[str] | None = None, split: str = "test"
+) -> Any:
+    """Return a dataset's split as `datasets.Dataset`, with these columns alone where they are given.
 
     `revision` null is the hub's newest. Raises `HubError`.
     """
     library = _datasets()
     try:
-        rows = library.load_dataset(dataset, config, split="test", revision=revision)
+        rows = library.load_dataset(dataset, config, split=split, revision=revision)
         return rows if columns is None else rows.select_columns(list(columns))
     except Exception as fault:  # the library lets faults of many packages through
-        raise HubError(sentence(fault, dataset, revision)) from fault
+        raise HubError(sentence(_answer(dataset, revision) or fault, dataset, revision)) from fault
 
 
 def json_table(path: Path) -> Any:
@@ -117,6 +120,18 @@ def sentence(fault: BaseException, dataset: str, revision: str | None = None) ->
     return text
 
 
+def _answer(dataset: str, revision: str | None) -> Exception | None:
+    """Ask the hub itself for a dataset that `datasets` did not load, since that library drops why; null if it may."""
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi().auth_check(dataset, repo_type="dataset")
+        HfApi().dataset_info(dataset, revision=revision)
+    except Exception as fault:  # noqa: BLE001 - whatever it is, it is the answer
+        return fault
+    return None
+
+
 def _chain(fault: BaseException) -> Iterator[BaseException]:
     seen: list[int] = []
     link: BaseException | None = fault
@@ -141,6 +156,6 @@ def _datasets() -> Any:
     try:
         import datasets
     except ImportError as fault:
-        raise HubError(f"SPEED-Bench is read from the Hugging Face hub with datasets; run: {INSTALL}") from fault
+        raise HubError(f"the Hugging Face hub is read with the package datasets; run: {INSTALL}") from fault
     datasets.disable_progress_bars()
     return datasets

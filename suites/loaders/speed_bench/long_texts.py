@@ -124,7 +124,7 @@ def coser(work: Work) -> TurnsOf:
     """A character of a book to play. The order of the other characters is that of the library `datasets`."""
     import numpy as np
 
-    instruction = work.supply.wording().text("_generate_coser_prompt", "prompt")
+    instruction = work.supply.wording().all("_generate_coser_prompt", "prompt")
     tables = {
         source: work.supply.json_table(f"{source.replace('tree', 'raw')}/test/test_set.json")
         for source in {row["source"] for row in work.rows}
