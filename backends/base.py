@@ -182,6 +182,11 @@ class BackendSpec(BaseModel):
         """Say why this backend cannot run the arm on this machine, in a sentence with what to do; null if it can."""
         raise NotImplementedError
 
+    def context_limit(self, target: str) -> int | None:
+        """Return how many tokens prompt and answer may have together, where that is known before the engine starts."""
+        del target
+        return None
+
     def create(self, target: str) -> Backend:
         """Import the engine and build the backend for a target as the plan names it; nothing is loaded yet."""
         raise NotImplementedError

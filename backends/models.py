@@ -266,6 +266,15 @@ def layer_count(model: LocalModel) -> int | None:
     return None if model.folder is None else _config_number(model.folder / "config.json", "num_hidden_layers")
 
 
+def context_limit(name: str) -> int | None:
+    """Return the tokens that a local model's config.json says it was made for; null where it cannot be told cheaply.
+
+    Raises `BackendError` as `locate`.
+    """
+    folder = locate(name).folder
+    return None if folder is None else _config_number(folder / "config.json", "max_position_embeddings")
+
+
 def dropped_layers_problem(name: str, dropped: Sequence[int], layers: int) -> str | None:
     """Say why these layers cannot be left out of a model of so many; null if they can."""
     wrong = sorted(index for index in set(dropped) if not 0 <= index < layers)

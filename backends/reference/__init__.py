@@ -57,6 +57,12 @@ class ReferenceSpec(BackendSpec):
         draft_problem = _draft_model_problem(drafter) if isinstance(drafter, DraftModelSpec) else None
         return draft_problem or self._device_problem()
 
+    def context_limit(self, target: str) -> int | None:
+        """Return what the target's config.json says."""
+        from draftmark.backends.models import context_limit
+
+        return context_limit(target)
+
     def _device_problem(self) -> str | None:
         if self.device == "cpu":
             return None

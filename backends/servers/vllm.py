@@ -49,6 +49,13 @@ class VllmServerSpec(ServerSpec):
 
     kind: Literal["vllm-server"] = "vllm-server"
 
+    def context_limit(self, target: str) -> int | None:
+        """Return `max_model_len` where the plan's `options` set it, else what the target's config.json says."""
+        from draftmark.backends.models import context_limit
+
+        given = self.options.get("max_model_len")
+        return given if isinstance(given, int) else context_limit(target)
+
     def arm_problem(self, arm: Arm) -> str | None:
         """As of every server, and what the vLLM that is installed beside Draftmark cannot do."""
         problem = super().arm_problem(arm)

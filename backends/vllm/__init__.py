@@ -64,6 +64,13 @@ class VllmSpec(BackendSpec):
             return str(fault)
         return None if config is None else method_problem(vllm, config)
 
+    def context_limit(self, target: str) -> int | None:
+        """Return `max_model_len` where the plan sets it, else what the target's config.json says."""
+        from draftmark.backends.models import context_limit
+
+        given = self.engine.get("max_model_len")
+        return given if isinstance(given, int) else context_limit(target)
+
     def create(self, target: str) -> Backend:
         """Build the backend for a target (alias, folder or hub name); vLLM is imported by its own process alone."""
         from draftmark.backends.vllm.backend import VllmBackend

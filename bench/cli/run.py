@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from draftmark.bench.cli.app import complain
-from draftmark.bench.cli.display import emit, emit_rich
+from draftmark.bench.cli.display import emit, emit_rich, harmless
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.prepared import Prepared
@@ -78,6 +78,8 @@ def run(
             target=target,
         )
     gate_rules = _fit(against, rules, prepared)
+    for sentence in prepared.warnings:
+        complain(harmless(sentence))
     folder = out if out is not None else new_run_folder(runs_root, prepared.plan.name)
     with ExitStack() as stack:
         stop = stack.enter_context(Interruption(_say_stopping))

@@ -1,0 +1,47 @@
+"""Which prompts are longer than a context: known before anything runs, where the engine's limit is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.bench.plans.materials import FirstPrompts
+    from draftmark.bench.plans.plan import Plan
+    from draftmark.suites.prompt import Suite
+
+NAMED = 3
+"""Prompts that are named; of more their number is told."""
+
+
+def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) -> Iterator[str]:
+    """Yield a sentence for each backend and suite with first turns that leave no room for an answer, or too little.
+
+    What later turns hold depends on the answers before, so they are not looked at. Prompts that do not fit fail when
+    they are asked, are counted apart, and spoil no number.
+    """
+    for backend in plan.backends:
+        limit = backend.context_limit(plan.target_name)
+        if limit is None:
+            continue
+        for suite in suites:
+            lengths = {
+                prompt.question_id: len(ids)
+                for prompt in suite.prompts
+                if (ids := first[suite.name, prompt.question_id]) is not None
+            }
+            full = [name for name, length in lengths.items() if length >= limit]
+            tight = [name for name, length in lengths.items() if limit - plan.sampling.max_tokens < length < limit]
+            where = (
+                f"{suite.name}: {{}} of {len(lengths)} first turns {{}} the {limit} tokens of {backend.kind}'s context"
+            )
+            if full:
+                yield f"{where.format(len(full), 'fill')} and will fail: {_named(full)}"
+            if tight:
+                yield f"{where.format(len(tight), 'come close to')} and may be cut before max_tokens: {_named(tight)}"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,52 @@
+"""Prompts that do not fit into a context are named before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.bench.plans.fits import overflow_warnings
+from draftmark.bench.plans.plan import load_plan
+from draftmark.suites.prompt import Prompt, Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LIMIT = 128
+
+
+@pytest.fixture
+def warned(fake: Any, write_plan: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """The warnings for first turns of such lengths, where an answer may have 9 tokens."""
+
+    def found(*lengths: int | None, limit: int | None = LIMIT) -> list[str]:
+        plan = load_plan(write_plan(), {})
+        monkeypatch.setattr(type(plan.backends[0]), "context_limit", lambda self, target: limit)
+        prompts = tuple(Prompt(question_id=f"q{n}", turns=("x",)) for n, _ in enumerate(lengths))
+        first = {("s", f"q{n}"): None if length is None else (7,) * length for n, length in enumerate(lengths)}
+        return list(overflow_warnings(plan, [Suite(name="s", prompts=prompts)], first))
+
+    return found
+
+
+def test_what_leaves_room_is_not_mentioned(warned: Callable[..., list[str]]) -> None:
+    assert warned(1, LIMIT - 9) == []  # 119 and 9 make 128
+
+
+def test_what_fills_the_context_will_fail_and_what_comes_close_may_be_cut(warned: Callable[..., list[str]]) -> None:
+    assert warned(112, LIMIT, LIMIT - 8, 152) == [
+        "s: 2 of 4 first turns fill the 128 tokens of fake's context and will fail: q1, q3",
+        "s: 1 of 4 first turns come close to the 128 tokens of fake's context and may be cut before max_tokens: q2",
+    ]
+
+
+def test_of_many_some_are_named(warned: Callable[..., list[str]]) -> None:
+    (sentence,) = warned(*[200] * 5)
+    assert sentence.endswith("q0, q1, q2 and 2 more")
+
+
+def test_nothing_is_said_where_nothing_is_known(warned: Callable[..., list[str]]) -> None:
+    assert warned(500, limit=None) == []
+    assert warned(None) == []
