@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.rows import RowFault
+from draftmark.suites.loaders.row_faults import RowFault
 from draftmark.suites.loaders.speed_bench.reading import rows
 from draftmark.suites.prompt import SuiteError
 

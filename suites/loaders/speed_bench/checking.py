@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.rows import RowFault, row_prompt
+from draftmark.suites.loaders.row_faults import RowFault
+from draftmark.suites.loaders.rows import row_prompt
 from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, STAND_IN, Split
 from draftmark.suites.prompt import SuiteError
 

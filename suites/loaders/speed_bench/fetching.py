@@ -92,6 +92,8 @@ def fetch_split(
             f"speed-bench/{split.name} is not complete; what was finished is kept, so run again for the rest:\n  "
             + "\n  ".join(left)
         )
+    if (note := lengths(split, _read(target), supply)) is not None:
+        say(note)
     return target
 
 
@@ -99,7 +101,10 @@ def lengths(split: Split, rows: Sequence[Row], supply: Supply) -> str | None:
     """Say how long a throughput split's turns are in tokens of o200k_base; null for a split without a set length."""
     if split.prompt_tokens is None or not rows:
         return None
-    encoder = supply.encoder()
+    try:
+        encoder = supply.encoder()
+    except SuiteError as fault:
+        return f"{split.name}: lengths were not counted: {fault}"
     counts = [len(encoder.encode("\n".join(row["turns"]), disallowed_special=())) for row in rows]
     spread = f"{min(counts):,} to {max(counts):,} tokens of o200k_base"
     return f"{split.name}: turns have {spread}; published: {split.prompt_tokens:,}"

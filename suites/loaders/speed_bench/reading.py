@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.rows import RowFault, json_object
+from draftmark.suites.loaders.row_faults import RowFault
+from draftmark.suites.loaders.rows import json_object
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:

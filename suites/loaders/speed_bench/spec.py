@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.rows import RowFault, row_prompt
+from draftmark.suites.loaders.row_faults import RowFault
+from draftmark.suites.loaders.rows import row_prompt
 from draftmark.suites.loaders.speed_bench import agentic
 from draftmark.suites.loaders.speed_bench.checking import (
     MOST_NAMED,

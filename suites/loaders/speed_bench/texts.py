@@ -8,6 +8,7 @@ Each builder takes a source's rows of one split and returns what makes the turns
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,14 +89,18 @@ def mt_bench_101(work: Work) -> TurnsOf:
     """The user's side of a dialogue; the row's source is the file's address."""
     places = {_source(row): set[int]() for row in work.rows}
     for row in work.rows:
-        places[_source(row)].add(last_number(row))
+        with suppress(LookupError, ValueError):  # the row itself is named when its turns are made
+            places[_source(row)].add(last_number(row))
     dialogues = {source: pick(work.supply.json_rows(source), wanted) for source, wanted in places.items()}
     return lambda row: [entry["user"] for entry in dialogues[_source(row)][last_number(row)]["history"]]
 
 
 def opus_100(work: Work) -> TurnsOf:
     """A pair of sentences, written as Python writes it, inside the row's own instruction; src_id is name_pair_row."""
-    configs = {_opus_place(row)[0] for row in work.rows}
+    configs: set[str] = set()
+    for row in work.rows:
+        with suppress(ValueError):  # as above
+            configs.add(_opus_place(row)[0])
     pairs = {
         config: work.supply.hub_rows("Helsinki-NLP/opus-100", config, OPUS_REVISION, ["translation"])
         for config in configs
@@ -113,9 +118,10 @@ def role_bench(work: Work) -> TurnsOf:
     descriptions = next(iter(work.supply.json_rows(ROLES_ADDRESS)))
     files: dict[str, list[SourceRow]] = {}
     for row in work.rows:
-        address = _role_address(row)
-        if address not in files:
-            files[address] = list(work.supply.json_rows(address))
+        with suppress(LookupError):  # as above
+            address = _role_address(row)
+            if address not in files:
+                files[address] = list(work.supply.json_rows(address))
 
     def turns(row: Row) -> list[str]:
         questions = [files[_role_address(row)][index] for index in numbers(row)[: len(row["turns"])]]
