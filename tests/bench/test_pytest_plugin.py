@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -337,29 +336,26 @@ def test_an_unknown_metric_is_named_with_those_there_are() -> None:
 
 
 @pytest.fixture
-def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that ends a little after Ctrl-C, with exit code 130, having said that it got it."""
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that, once it is interrupted, says more than a pipe holds and ends with exit code 130."""
     code = (
         "import signal, sys, time\n"
-        "def stop(*_):\n    print('stopping', flush=True)\n    sys.exit(130)\n"
+        "def stop(*_):\n    sys.stderr.write('stopping ' * 20_000)\n    sys.exit(130)\n"
         "signal.signal(signal.SIGINT, stop)\n"
-        "print('ready', flush=True)\n"
+        "print('ready', file=sys.stderr, flush=True)\n"
         "time.sleep(600)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     yield process
     if process.poll() is None:
-        process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
+        process.kill()
+    process.communicate()
 
 
 def test_a_session_that_is_broken_off_asks_the_run_to_stop_and_waits_for_it(sleeper: subprocess.Popen[bytes]) -> None:
     from draftmark.bench.pytest_measuring import _end
 
-    assert sleeper.stdout is not None
-    assert sleeper.stdout.readline() == b"ready\n"
+    assert sleeper.stderr is not None
+    assert sleeper.stderr.readline() == b"ready\n"
     _end(sleeper)
     assert sleeper.returncode == 130
-    assert sleeper.stdout.read() == b"stopping\n"
