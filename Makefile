@@ -84,7 +84,7 @@ $(DONE)/reference: $(DONE)/torch pyproject.toml
 
 $(DONE)/test: $(DONE)/torch pyproject.toml
 	@echo "Installing Draftmark with its reference engine and what the tests need"
-	@$(PIP) --editable '.[reference,test]'
+	@$(PIP) --editable '.[reference,hub,test]'
 	@touch $@ $(DONE)/reference
 
 $(DONE)/suffix: $(DONE)/torch
