@@ -151,36 +151,86 @@ def most_in_flight(cell: CellColumns, times: Sequence[Times] | None) -> int:
 
 @dataclass(frozen=True)
 class Delivered:
-    """Tokens that arrived within stretches."""
+    """Tokens that were made within stretches."""
 
     tokens: float
     shared_out: float
     """How many of them are a share of an answer of which only the total is known, by its chunks."""
+    at_ends: float
+    """How many of them are a share of a chunk of known size whose making crosses an end of a stretch."""
     unknown: bool
     """Some answer's tokens, or the stamps of its chunks, are unknown."""
 
 
 def delivered_within(cell: CellColumns, times: Sequence[Times]) -> Delivered:
-    """Return the tokens of the chunks that arrived within stretches.
+    """Return the tokens that were made within stretches.
 
-    A chunk's tokens were made before its stamp, so that it belongs to the time that ends there. Where the tokens of an
-    answer's chunks are unknown, an answer that lies wholly within counts wholly; one that crosses an end counts by the
-    share of its chunks.
+    A chunk's tokens were made after the answer's chunk before it (the first's: after the request was sent) and before
+    its own stamp, evenly as far as anybody knows. So a chunk that was made wholly within counts wholly, and one whose
+    making crosses an end counts by the share of its time. By its stamp alone, an answer that ends a moment after
+    another, which ended the stretch, would lose tokens that were made within. Where the tokens of an answer's chunks
+    are unknown, each is taken to hold as many.
     """
-    tokens = shared_out = 0.0
+    tokens = shared_out = at_ends = 0.0
     unknown = False
     for block in cell.blocks():
-        inside = np.zeros(len(block.chunk_s), dtype=bool)
-        for part in times:
-            place = np.searchsorted(part.begins, block.chunk_s, side="left") - 1
-            if len(part.begins):
-                arrived = (place >= 0) & (block.chunk_s <= part.ends[np.maximum(place, 0)])
-                inside |= arrived & np.repeat(block.session == part.session, block.chunk_count)
-        within, sizes = segment_sums(inside, block.chunk_offsets), block.chunk_count
+        shares, sizes = _shares_within(block, times), block.chunk_count
+        within = segment_sums(shares, block.chunk_offsets)
         known = segment_sums(block.chunk_tokens < 0, block.chunk_offsets) == 0
-        exact = segment_sums(np.where(inside, block.chunk_tokens, 0), block.chunk_offsets)
+        of_chunks = np.where(block.chunk_tokens > 0, block.chunk_tokens, 0) * shares
+        exact = segment_sums(of_chunks, block.chunk_offsets)
+        crossing = segment_sums(np.where((shares > 0) & (shares < 1), of_chunks, 0.0), block.chunk_offsets)
         share = np.divide(within * np.maximum(block.tokens, 0), sizes, out=np.zeros(len(block)), where=sizes > 0)
         tokens += float(np.where(known, exact, share).sum())
         shared_out += float(share[~known & (within < sizes)].sum())
+        at_ends += float(crossing[known].sum())
         unknown |= bool((block.ok & np.where(sizes > 0, ~known & (block.tokens < 0), block.tokens != 0)).any())
-    return Delivered(tokens, shared_out, unknown)
+    return Delivered(tokens, shared_out, at_ends, unknown)
+
+
+def _shares_within(cell: CellColumns, times: Sequence[Times]) -> Floats:
+    """Return for each chunk the share of its time of making that lies within stretches.
+
+    A chunk without such a time (when its request was sent is unknown, or stamps go back) counts by its stamp.
+    """
+    ends, begins = cell.chunk_s, _made_from(cell)
+    sessions = np.repeat(cell.session, cell.chunk_count)
+    shares = np.zeros(len(ends))
+    with np.errstate(invalid="ignore"):
+        lasting = ends > begins
+    for part in times:
+        if len(part.begins) == 0:
+            continue
+        here = sessions == part.session
+        place = np.searchsorted(part.begins, ends, side="left") - 1
+        begin_of, end_of = part.begins[np.maximum(place, 0)], part.ends[np.maximum(place, 0)]
+        arrived = (place >= 0) & (ends <= end_of)
+        whole = arrived & (~lasting | (begins >= begin_of))
+        shares[here & whole] = 1.0
+        rest = here & lasting & ~whole
+        covered = _covered(part, ends[rest]) - _covered(part, begins[rest])
+        shares[rest] = np.clip(covered / (ends[rest] - begins[rest]), 0.0, 1.0)
+    return shares
+
+
+def _made_from(cell: CellColumns) -> Floats:
+    """Return for each chunk since when it was made: the answer's last stamp before its own, or when it was sent.
+
+    Chunks of one stamp came in one read, and were made in one time.
+    """
+    stamps, count = cell.chunk_s, len(cell.chunk_s)
+    opens = np.zeros(count, dtype=bool)
+    opens[cell.chunk_offsets[:-1][cell.chunk_count > 0]] = True
+    fresh = opens.copy()
+    fresh[1:] |= stamps[1:] != stamps[:-1]
+    read = np.maximum.accumulate(np.where(fresh, np.arange(count), 0))
+    before = stamps[np.maximum(read - 1, 0)]
+    return np.where(opens[read], np.repeat(cell.sent_s, cell.chunk_count), before) if count else stamps
+
+
+def _covered(part: Times, stamps: Floats) -> Floats:
+    """Return how much of the stretches lies before each stamp."""
+    lengths = np.concatenate([[0.0], np.cumsum(part.ends - part.begins)])
+    place = np.searchsorted(part.begins, stamps, side="right")
+    beyond = np.where(place > 0, np.maximum(part.ends[np.maximum(place - 1, 0)] - stamps, 0.0), 0.0)
+    return lengths[place] - beyond

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.loads import ConstantLoad, PoissonLoad
-from draftmark.results.metrics.flight import counted_turns, delivered_within, steady_times, times_of
+from draftmark.results.metrics.flight import counted_turns, delivered_within, seconds_of, steady_times, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,25 +54,25 @@ def unknown(turn: TurnRecord, tokens: int) -> TurnRecord:
 
 class TestUnknownChunks:
     def test_answers_wholly_within_count_exactly(self, flown: Build, measured: Measure) -> None:
-        # Two in flight from 1 to 9; all chunks of both arrive then.
-        a, b = flown("a", 0.0, 2.0, 5.0, 9.0), flown("b", 1.0, 3.0, 6.0, 9.0)
+        # Two in flight from 1 to 9; all chunks of both are made and arrive then.
+        a, b = flown("a", 1.0, 2.0, 5.0, 9.0), flown("b", 1.0, 3.0, 6.0, 9.0)
         found = measured(unknown(a, 12), unknown(b, 12), concurrency=2)["output_tps"]
         assert (found.value, found.source) == (pytest.approx(24 / 8), "timed")
         assert found.note == "steady window; no interval"
 
     def test_answers_that_cross_an_end_count_by_their_chunks_and_say_so(self, flown: Build, measured: Measure) -> None:
-        # Both in flight from 2 to 6: three of a's four chunks, and two of b's four.
+        # Both in flight from 2 to 6: two of a's four chunks and half of the one made from 1 to 3; two of b's four.
         a, b = flown("a", 0.0, 1.0, 3.0, 5.0, 6.0), flown("b", 2.0, 4.0, 6.0, 7.0, 8.0)
         found = measured(unknown(a, 20), unknown(b, 8), concurrency=2)["output_tps"]
-        assert found.value == pytest.approx((20 * 3 / 4 + 8 * 2 / 4) / 4)
+        assert found.value == pytest.approx((20 * 2.5 / 4 + 8 * 2 / 4) / 4)
         assert found.source == "inferred"
         assert "100.0% of the tokens" in str(found.note)
 
     def test_what_is_known_of_one_answer_is_used(self, flown: Build, measured: Measure) -> None:
-        a = flown("a", 0.0, 1.0, 3.0, 6.0, tokens=[7, 1, 2])  # its first chunk came before both were in flight
+        a = flown("a", 0.0, 1.0, 2.0, 6.0, tokens=[7, 1, 2])  # two of its chunks came before both were in flight
         b = flown("b", 2.0, 4.0, 6.0)
         found = measured(a, unknown(b, 6), concurrency=2)["output_tps"]
-        assert (found.value, found.source) == (pytest.approx((1 + 2 + 6) / 4), "timed")
+        assert (found.value, found.source) == (pytest.approx((2 + 6) / 4), "timed")
 
     def test_answers_whose_tokens_nobody_counted_give_no_number(self, flown: Build, measured: Measure) -> None:
         a = flown("a", 0.0, 2.0, 5.0)
@@ -117,6 +117,82 @@ class TestUnknownChunks:
         assert spread.shared_out <= spread.tokens + 1e-9
 
 
+class TestEnds:
+    """What is in the making when a window ends, or had been begun before it began."""
+
+    def test_answers_that_end_together_lose_nothing(self, flown: Build, measured: Measure) -> None:
+        # Four at once, twice; each answer comes in one read at its end, one microsecond after the other's. The window
+        # closes with the first of them, when each of the others lacks 1, 2 or 3 of a million parts.
+        turns = [
+            flown(f"{group}{i}", 2.0 * group, 2.0 * group + 1 + i * 1e-6, tokens=[30])
+            for group in (0, 1)
+            for i in range(4)
+        ]
+        found = measured(*turns, concurrency=4)
+        assert found["output_tps"].value == pytest.approx(4 * 30, rel=1e-5)
+        assert found["output_tps_whole_run"].value == pytest.approx(4 * 30, rel=1e-5)
+        assert found["output_tps"].source == "inferred"
+        assert "are shared out by time" in str(found["output_tps"].note)
+
+    def test_unknown_chunks_of_answers_that_end_together_lose_nothing(self, flown: Build, measured: Measure) -> None:
+        turns = [unknown(flown(f"q{i}", 0.0, 1 + i * 1e-6), 30) for i in range(4)]
+        assert measured(*turns, concurrency=4)["output_tps"].value == pytest.approx(4 * 30, rel=1e-5)
+
+    def test_a_piece_counts_by_the_share_of_its_time_on_both_ends(self, flown: Build) -> None:
+        # Two in flight from 1 to 5. Of a's chunks: (0, 4] by 3/4, (4, 5] wholly; of b's: (1, 3] wholly, (3, 7] by 2/4.
+        cell = CellColumns.from_turns([flown("a", 0.0, 4.0, 5.0, tokens=[8, 1]), flown("b", 1.0, 3.0, 7.0, tokens=[5, 6])])
+        found = delivered_within(cell, steady_times(cell, 2))
+        assert found.tokens == pytest.approx(8 * 3 / 4 + 1 + 5 + 6 * 2 / 4)
+        assert found.at_ends == pytest.approx(8 * 3 / 4 + 6 * 2 / 4)
+
+    def test_a_piece_made_across_a_pause_between_two_windows_counts_in_both(self, flown: Build) -> None:
+        # a and b from 0 to 2, a and c from 3 to 6; a's only chunk is made from 0 to 6, and the pause is 1/6 of that.
+        turns = [flown("a", 0.0, 6.0, tokens=[12]), flown("b", 0.0, 2.0, tokens=[2]), flown("c", 3.0, 6.0, tokens=[3])]
+        cell = CellColumns.from_turns(turns)
+        assert delivered_within(cell, steady_times(cell, 2)).tokens == pytest.approx(12 * 5 / 6 + 2 + 3)
+
+    def test_chunks_of_one_read_were_made_in_one_time(self, flown: Build) -> None:
+        # a's three chunks at 4 are all made from 0 to 4, of which both were in flight from 2 on.
+        turns = [flown("a", 0.0, 4.0, 4.0, 4.0, tokens=[2, 4, 6]), flown("b", 2.0, 4.0, tokens=[1])]
+        cell = CellColumns.from_turns(turns)
+        assert delivered_within(cell, steady_times(cell, 2)).tokens == pytest.approx(12 / 2 + 1)
+
+    @given(
+        steps=st.lists(st.integers(1, 9), min_size=8, max_size=8),
+        pause_s=st.floats(0, 0.4),
+        late_s=st.floats(0, 0.001),
+    )
+    def test_an_even_rate_is_found_however_often_the_window_closes(
+        self, steps: list[int], pause_s: float, late_s: float
+    ) -> None:
+        """Two streams of three tokens a second whose answers end often: the rate within is 6 a second, to the last."""
+        from draftmark.results.records import TurnRecord
+
+        turns = []
+        for stream in (0, 1):
+            at_s = 0.0
+            for number, size in enumerate(steps[stream * 4 : stream * 4 + 4]):
+                stamps = [at_s + step + 1 + stream * late_s for step in range(size)]
+                turns.append(
+                    TurnRecord(
+                        cell_id="c",
+                        question_id=f"q{stream}-{number}",
+                        prompt_hash="h",
+                        output_tokens=3 * size,
+                        sent_s=at_s + stream * late_s,
+                        first_token_s=stamps[0],
+                        last_token_s=stamps[-1],
+                        done_s=stamps[-1],
+                        chunk_s=stamps,
+                        chunk_tokens=[3] * size,
+                    )
+                )
+                at_s = stamps[-1] - stream * late_s + pause_s
+        cell = CellColumns.from_turns(turns)
+        times = steady_times(cell, 2)
+        assert delivered_within(cell, times).tokens == pytest.approx(6 * seconds_of(times), rel=1e-6)
+
+
 class TestOpenLoop:
     @pytest.fixture
     def turns(self, flown: Build) -> list[TurnRecord]:
@@ -126,16 +202,17 @@ class TestOpenLoop:
     def test_without_limits_the_window_is_from_the_first_arrival_to_the_last(
         self, turns: list[TurnRecord], measured: Measure
     ) -> None:
-        # From 0 to 9: first tokens of nine, second tokens of eight; 1.6 s each, less what lies beyond 9.
+        # From 0 to 9: first tokens of nine, second tokens of eight and 0.4 of the ninth's, which is made from 8.6 to
+        # 9.6; each is 1.6 s in flight, less what lies beyond 9.
         found = measured(*turns, open_load=OPEN)
-        assert found["output_tps"].value == pytest.approx((9 + 8) / 9)
+        assert found["output_tps"].value == pytest.approx((9 + 8 + 0.4) / 9)
         assert found["achieved_request_rate"].value == pytest.approx(1)
         assert found["achieved_concurrency"].value == pytest.approx((9 * 1.6 - 0.6) / 9)
         assert found["achieved_concurrency_most"].value == 2
         assert found["ttft"].n == 10
 
     def test_warm_up_and_cool_down_are_cut_off(self, turns: list[TurnRecord], measured: Measure) -> None:
-        # From 2 to 7: first tokens of q2 to q6, second tokens of q1 to q5.
+        # From 2 to 7: first tokens of q2 to q6; second tokens of q2 to q5, 0.6 of q1's and 0.4 of q6's.
         load = ConstantLoad(rate=1, warm_up_s=2, cool_down_s=2)
         whole = CellColumns.from_turns(turns)
         counted = counted_turns(whole, load)
@@ -182,7 +259,7 @@ class TestOpenLoop:
         failed = turns[4].model_copy(update={"status": "failed", "chunk_s": [], "chunk_tokens": []})
         found = measured(*turns[:4], failed, *turns[5:], open_load=OPEN)
         assert found["achieved_request_rate"].value == pytest.approx(1)
-        assert found["output_tps"].value == pytest.approx((9 + 8 - 2) / 9)
+        assert found["output_tps"].value == pytest.approx((9 + 8 + 0.4 - 2) / 9)
 
     def test_times_of_steps_are_those_of_an_engine_that_is_shared(self, timed_turn: Build, measured: Measure) -> None:
         turn = timed_turn((2, 1), (2, 2), scheduled_s=0.0)

@@ -51,7 +51,8 @@ def test_failed_turns_give_no_tokens(make_turn: Build, measured: Measure) -> Non
 
 
 def test_above_one_in_flight_only_the_steady_window_counts(make_turn: Build, measured: Measure) -> None:
-    # Both in flight from 1 to 4, when 3 of a's and 6 of b's tokens arrived; a alone before, b alone after.
+    # Both in flight from 1 to 4, a alone before, b alone after. Made then: of a's tokens 2 and half of the one from 0.5 to
+    # 1.5, of b's 6 and a third of the two from 3 to 6.
     a = make_turn(
         "a",
         output_tokens=4,
@@ -74,7 +75,7 @@ def test_above_one_in_flight_only_the_steady_window_counts(make_turn: Build, mea
     )
     found = measured(a, b, concurrency=2)
 
-    assert found["output_tps"].value == pytest.approx(9 / 3)
+    assert found["output_tps"].value == pytest.approx((2.5 + 6 + 2 / 3) / 3)
     assert "steady window" in str(found["output_tps"].note)
     assert found["output_tps_whole_run"].value == pytest.approx(12 / 6)
     assert measured(a, b, concurrency=3)["output_tps"].reason == (
