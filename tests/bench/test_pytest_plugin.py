@@ -296,7 +296,7 @@ def test_a_folder_without_a_plan_is_a_wrong_command_line(session: Session, tmp_p
 
 def cell(**changes: Any) -> Any:
     """A measured cell of four turns."""
-    from draftmark.bench.pytest_values import MeasuredCell
+    from draftmark.bench.pytest_plugin.values import MeasuredCell
 
     words = ("name", "cell_id", "backend", "suite", "arm", "drafter", "load", "status_text")
     told = dict.fromkeys(words, "a") | {"draft_length": 3, "turns_ok": 4, "turns_failed": 0, "turns_expected": 4}
@@ -322,7 +322,7 @@ def test_what_voids_a_cell_is_told(changes: dict[str, Any], faults: list[str]) -
 
 
 def test_what_was_not_measured_is_null_with_its_reason() -> None:
-    from draftmark.bench.pytest_values import Metric
+    from draftmark.bench.pytest_plugin.values import Metric
 
     told = Metric(value=None, low=None, high=None, n=0, unit="1", source=None, reason="no baseline", note=None)
     assert told.info() == {"value": None, "reason": "no baseline", "unit": "1"}
@@ -353,7 +353,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_session_that_is_broken_off_asks_the_run_to_stop_and_waits_for_it(sleeper: subprocess.Popen[bytes]) -> None:
-    from draftmark.bench.pytest_measuring import _end
+    from draftmark.bench.pytest_plugin.measuring import _end
 
     assert sleeper.stderr is not None
     assert sleeper.stderr.readline() == b"ready\n"

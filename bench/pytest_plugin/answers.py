@@ -1,7 +1,8 @@
 """What the pytest plugin asks of Draftmark, answered as JSON by a child process: a plan's cells, a run's numbers.
 
-`python -m draftmark.bench.pytest_answers plan PLAN OUT` and `... run FOLDER OUT` write their answer to the file OUT.
-The plugin reads nothing else, so that no engine, table or record of ours is loaded in the session of a user's tests.
+`python -m draftmark.bench.pytest_plugin.answers plan PLAN OUT` and `... run FOLDER OUT` write their answer to the file
+OUT. The plugin reads nothing else, so that no engine, table or record of ours is loaded in the session of a user's
+tests.
 """
 
 from __future__ import annotations

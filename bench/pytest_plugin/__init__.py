@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from draftmark.bench.pytest_measuring import Measuring
-    from draftmark.bench.pytest_values import MeasuredCell
+    from draftmark.bench.pytest_plugin.measuring import Measuring
+    from draftmark.bench.pytest_plugin.values import MeasuredCell
 
 MARKER = (
     "draftmark(arm=..., suite=...): the cells of the plan that the fixture draftmark_cell stands for; by arm, suite, "
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("draftmark_out") is not None:
             raise pytest.UsageError("--draftmark-out needs --draftmark-plan: name the plan to run")
         return
-    from draftmark.bench.pytest_measuring import Measuring
+    from draftmark.bench.pytest_plugin.measuring import Measuring
 
     measuring = Measuring.of(config)
     config.stash[MEASURING] = measuring

@@ -1,6 +1,6 @@
 """A session with a plan: its cells collected as benchmarks, the plan run in a child process, its numbers handed out.
 
-The child is the command `draftmark run`; what it measured is read by another child (`pytest_answers`) and comes back as
+The child is the command `draftmark run`; what it measured is read by another child (`answers`) and comes back as
 JSON. The run begins after collection and before the first test, so that no limit on a test's time counts it, and its
 progress is seen. PYTEST_DONT_REWRITE
 """
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.pytest_items import PlanFile, PlanItem
-from draftmark.bench.pytest_values import MeasuredCell
+from draftmark.bench.pytest_plugin.items import PlanFile, PlanItem
+from draftmark.bench.pytest_plugin.values import MeasuredCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +179,7 @@ class Measuring:
         """Return the answer to a question, or null and the sentence why there is none."""
         with tempfile.TemporaryDirectory(prefix="draftmark-") as folder:
             out = Path(folder) / "answer.json"
-            command = _python("draftmark.bench.pytest_answers", about, str(subject), str(out))
+            command = _python("draftmark.bench.pytest_plugin.answers", about, str(subject), str(out))
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode != 0:
                 return None, done.stderr.strip() or f"it ended with exit code {done.returncode}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_benchmark.fixture import BenchmarkFixture
 
-    from draftmark.bench.pytest_measuring import Measuring
+    from draftmark.bench.pytest_plugin.measuring import Measuring
 
 
 NO_STAMPS = "no turn has stamps of being sent and of its last token"
