@@ -153,7 +153,7 @@ class BackendSpec(BaseModel):
     Building imports the engine; declaring it must stay free of heavy imports.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     one_engine_per_arm: ClassVar[bool] = False
     """Each arm is an engine of its own, since speculation is a setting of the whole engine. Else one process holds all

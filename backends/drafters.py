@@ -41,7 +41,7 @@ DraftLengths = Annotated[
 class DrafterSpec(BaseModel):
     """A `drafters:` entry. Its fields besides `kind`, `draft_length` and `optional` become the arm's options."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     kind: str
     optional: bool = False

@@ -1,4 +1,7 @@
-"""What every page is made of: templates, packaged styles and scripts, its content policy, and writing it whole."""
+"""What every page is made of: templates, packaged styles and scripts, its content policy, and writing it whole.
+
+All text of a run enters a page here, as a template's value or as a chart's JSON, and is made harmless here.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,9 +58,10 @@ def write_whole(path: Path, text: str) -> Path:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as fault:
-        raise DocumentWriteError(
-            f"cannot write {path}: {fault.strerror or fault}; free space or name another folder with --out"
-        ) from fault
+        taken = isinstance(fault, FileExistsError | NotADirectoryError)
+        why = "a part of that path is a file, no folder" if taken else fault.strerror or fault
+        advice = "name another folder with --out" if taken else "free space or name another folder with --out"
+        raise DocumentWriteError(f"cannot write {path}: {why}; {advice}") from fault
     return path
 
 
@@ -86,11 +91,13 @@ def document(template: str, *, styles: Iterable[str], scripts: Iterable[Script],
 def embedded_json(value: Any) -> Markup:
     """Return strict JSON that cannot end its script element: no NaN, and `<`, `>` and `&` as escapes.
 
+    Texts in it are made harmless as those of templates are, since scripts put them on the page.
+
     Raises ValueError for a number that is not finite.
     """
     from markupsafe import Markup
 
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_shown(value), allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - every sign that HTML could read is escaped above
@@ -131,16 +138,30 @@ def asset(name: str) -> Markup:
 
 @cache
 def templates() -> Environment:
-    """Return the packaged templates; what they are given is escaped, and a name that they lack is an error."""
+    """Return the packaged templates; what they are given is made harmless and escaped, a name they lack is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = files("draftmark.dashboards").joinpath("templates")
     loader = FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
     )
     environment.filters["embedded_json"] = embedded_json
     return environment
+
+
+def _shown(value: Any) -> Any:
+    """Return a value with every text in it made harmless, as on a terminal; our own markup stays as it is."""
+    if isinstance(value, str):
+        return value if hasattr(value, "__html__") else harmless(value, keep_newlines=True)
+    if isinstance(value, dict):
+        return {_shown(name): _shown(part) for name, part in value.items()}
+    return [_shown(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _joined(parts: Iterable[Markup]) -> Markup:

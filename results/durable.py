@@ -28,6 +28,7 @@ _ADVICE = {
     errno.EPERM: "permission denied; choose a folder you may write to",
     errno.ENOENT: "the folder is gone, or was never there; check the path",
     errno.ENOTDIR: "a part of the path is a file, not a folder; choose another folder",
+    errno.EEXIST: "something that is no folder has that name; name another folder",
     errno.ENAMETOOLONG: "the path is too long; choose a shorter one",
 }
 

@@ -19,7 +19,7 @@ class SuiteError(DraftmarkError):
 class Message(BaseModel):
     """One message of a recorded conversation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     role: Literal["system", "developer", "user", "assistant"]
     content: Annotated[str, Field(min_length=1)]

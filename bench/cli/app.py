@@ -18,10 +18,10 @@ import typer
 import typer.core
 import typer.main
 
-from draftmark.bench.harmless import harmless
 from draftmark.bench.plans.variables import TRACEBACK, unknown_variables
 from draftmark.bench.running.interruption import EXIT_INTERRUPTED
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from draftmark.bench.harmless import harmless
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -40,6 +40,9 @@ def run(
     max_tokens: int | None = typer.Option(None, min=1, help="With --url: most tokens of an answer."),
     model: str | None = typer.Option(None, help="With --url: the model's name on the server, where it has several."),
     draft_length: int | None = typer.Option(None, min=0, help="With --url: D, where the server does not tell it."),
+    stall_timeout: float | None = typer.Option(
+        None, metavar="SECONDS", help="With --url: longest wait for the next byte of an answer; default 300."
+    ),
     api_key_env: str | None = typer.Option(None, help="With --url: the environment variable that holds the key."),
     target: str | None = typer.Option(None, help="With --url: the model's tokenizer, to send token ids."),
     out: Path | None = typer.Option(None, help="Run folder; one that holds this plan's run goes on where it stopped."),
@@ -74,6 +77,7 @@ def run(
             max_tokens=max_tokens,
             model=model,
             draft_length=draft_length,
+            stall_timeout=stall_timeout,
             api_key_env=api_key_env,
             target=target,
         )
@@ -98,7 +102,7 @@ def run(
     if outcome.status == "interrupted":
         complain(f"interrupted; all finished turns are kept. To go on:\n{resume_command(folder)}")
     elif not outcome.output_tokens:
-        complain("the run produced no token at all; see the failures above")
+        complain(_no_token(outcome))
     if against and outcome.status != "interrupted":
         from draftmark.bench.cli.gate import tell
         from draftmark.bench.gating.gate import gate_runs
@@ -151,6 +155,19 @@ def _server(**told: Any) -> Prepared:
         )
     asked = Asked(suites=suites, concurrency=[int(part) for part in parts], **told)
     return prepare_data(server_plan(asked), NAME)
+
+
+def _no_token(outcome: Outcome) -> str:
+    """Say why there is not a single token: turns failed, or were answered without telling how many there were."""
+    cells = [cell for cell in outcome.summary.cells if cell.category is None]
+    failed, answered = (sum(getattr(cell, name) for cell in cells) for name in ("turns_failed", "turns_ok"))
+    if not answered:
+        return "the run produced no token at all; see the failures above"
+    others = f" and {failed:,} failed, as told above" if failed else ""
+    return (
+        f"no token is counted: {answered:,} turns were answered without a count of their tokens that can be used"
+        f"{others}; turns.jsonl in the folder of each cell says what the engine told instead"
+    )
 
 
 def _show(outcome: Outcome) -> None:

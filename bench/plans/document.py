@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from draftmark.bench.harmless import harmless
 from draftmark.results.errors import DraftmarkError
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

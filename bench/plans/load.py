@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -10,6 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeI
 from draftmark.backends.drafters import as_list
 from draftmark.bench.plans.document import Problem
 from draftmark.bench.plans.trace import read_trace
+from draftmark.bench.plans.wording import keys_of
+from draftmark.bench.running.arrivals import times
 from draftmark.results.loads import (
     ClosedLoad,
     ConstantLoad,
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from draftmark.bench.running.arrivals import TraceRow
     from draftmark.results.loads import Load
 
+LONGEST_GAP_S = 86_400.0
+"""A load whose second conversation begins later than this waits for days in which nothing is measured."""
+
 Rates = Annotated[list[Rate], BeforeValidator(as_list), Field(min_length=1)]
 
 
@@ -36,7 +42,13 @@ class LoadPlan(BaseModel):
     """What all kinds have in common."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        validate_by_name=True,
+        validate_by_alias=True,
     )
 
     kind: str
@@ -128,6 +140,7 @@ class PoissonPlan(OpenPlan):
     def problems(self, backends: Iterable[BackendSpec], repeats: int) -> Iterator[Problem]:
         """Yield rates that are there twice, and what is wrong with any open loop."""
         yield from _twice("rate", self.rate)
+        yield from _rare(self.rate)
         yield from super().problems(backends, repeats)
 
 
@@ -145,6 +158,7 @@ class ConstantPlan(OpenPlan):
     def problems(self, backends: Iterable[BackendSpec], repeats: int) -> Iterator[Problem]:
         """Yield rates that are there twice, and what is wrong with any open loop."""
         yield from _twice("rate", self.rate)
+        yield from _rare(self.rate)
         yield from super().problems(backends, repeats)
 
 
@@ -161,6 +175,16 @@ class RampPlan(OpenPlan):
     def loads(self) -> Sequence[Load]:
         """Return the one load."""
         return [RampLoad(from_rate=self.from_rate, to_rate=self.to_rate, over_s=self.over_s, **_common(self))]
+
+    def problems(self, backends: Iterable[BackendSpec], repeats: int) -> Iterator[Problem]:
+        """Yield a start or an end without arrivals, and what is wrong with any open loop."""
+        (load,) = self.loads()
+        if self.to_rate < 1 / LONGEST_GAP_S:
+            yield Problem(("load", "to"), _TOO_RARE.format(self.to_rate))
+        elif isinstance(load, RampLoad) and next(islice(times(load), 1, None)) > LONGEST_GAP_S:
+            text = "lets the second conversation begin later than a day after the first; raise it, or shorten over_s"
+            yield Problem(("load", "from"), text)
+        yield from super().problems(backends, repeats)
 
 
 class TracePlan(OpenPlan):
@@ -193,6 +217,17 @@ LOADS: dict[str, type[LoadPlan]] = {
 """By the word that a plan chooses them with; the first is taken where it says none."""
 
 
+def with_its_kind(problem: Problem, model: type[LoadPlan]) -> Problem:
+    """Return the problem of a key that kinds of load other than this one have with their names; others as they are."""
+    *around, key = problem.place or ("",)
+    kinds = [kind for kind, other in LOADS.items() if key in keys_of(other)]
+    if around != ["load"] or key in keys_of(model) or not kinds:
+        return problem
+    *some, last = (f"kind: {kind}" for kind in kinds)
+    told = f"{', '.join(some)} or {last}" if some else last
+    return Problem(problem.place, f"is a key of another kind of load; write {told} beside it, or take it away")
+
+
 def _common(plan: OpenPlan) -> dict[str, Any]:
     return {name: getattr(plan, name) for name in OpenLoad.model_fields}
 
@@ -201,6 +236,15 @@ def _twice(key: str, values: Sequence[float]) -> Iterator[Problem]:
     for index, value in enumerate(values):
         if value in values[:index]:
             yield Problem(("load", key, index), f"{value:g} is there twice; remove one")
+
+
+_TOO_RARE = "is {:g} conversations per second, fewer than one a day; name how many begin in a second, such as 0.5"
+
+
+def _rare(rates: Sequence[float]) -> Iterator[Problem]:
+    for index, rate in enumerate(rates):
+        if rate < 1 / LONGEST_GAP_S:
+            yield Problem(("load", "rate", index), _TOO_RARE.format(rate))
 
 
 def _at_most(spec: BackendSpec) -> str:

@@ -23,7 +23,7 @@ from draftmark.backends.base import BackendSpec
 from draftmark.backends.drafters import DrafterSpec
 from draftmark.backends.registry import BACKENDS, DRAFTERS
 from draftmark.bench.plans.document import Document, Place, PlanError, Problem, read_document
-from draftmark.bench.plans.load import LOADS, ClosedPlan, LoadPlan
+from draftmark.bench.plans.load import LOADS, ClosedPlan, LoadPlan, with_its_kind
 from draftmark.bench.plans.variables import unknown_variables
 from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class PlanSettings(BaseModel):
     """The keys of a plan that hold no kind-tagged entries."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """What the run is called; part of its folder's name."""
@@ -167,7 +167,7 @@ class _Reading:
         self._check_arms(entries["drafters"], settings)
         for key in ("backends", "suites"):
             self._check_twice(key, [(index, "", spec.model_dump(mode="json")) for index, spec in entries[key]])
-        if self.problems or settings is None or load is None:
+        if self.problems or self.damaged or settings is None or load is None:
             return None
         lists = {key: tuple(spec for _, spec in found) for key, found in entries.items()}
         told = {name: getattr(settings, name) for name in PlanSettings.model_fields}
@@ -196,6 +196,7 @@ class _Reading:
             return None
         self.known[place] = keys_of(model)
         load: LoadPlan | None = self._validated(model, value, place)
+        self.problems = [with_its_kind(problem, model) for problem in self.problems]
         return load
 
     def _check_target(self, backends: list[tuple[int, BackendSpec]], settings: PlanSettings | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.enough import ROUNDS
+from draftmark.results.paths import is_local_path, path_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from draftmark.suites.prompt import SuiteSpec
 
 NAME = "the command line"
+LONGEST_NAME = 200
+"""Characters of a model's name."""
 
 
 @dataclass(frozen=True)
@@ -29,28 +32,38 @@ class Asked:
     max_tokens: int | None = None
     api_key_env: str | None = None
     target: str | None = None
+    stall_timeout: float | None = None
+    """Longest wait for the next byte of an answer, seconds."""
 
 
 def server_plan(asked: Asked) -> dict[str, Any]:
     """Return the plan as data, with the server's model and D as it tells them.
 
     Raises:
-        PlanError: the URL or a name is wrong, or the server lists no single model.
+        PlanError: the URL or a name is wrong, or the server lists no single model, or one whose name cannot be kept.
         BackendError: nothing answers there, or it wants a key.
     """
     backend = {"kind": "openai", "base_url": asked.url, "model": asked.model or "unknown"}
     if asked.api_key_env is not None:
         backend["api_key_env"] = asked.api_key_env
+    if asked.stall_timeout is not None:
+        backend["stall_timeout_s"] = asked.stall_timeout
     facts, told = _look(backend)
     model = asked.model or facts.get("served_model")
     if not isinstance(model, str):
         raise PlanError(NAME, [Problem((), "the server lists no single model; name one with --model")])
+    if len(model) > LONGEST_NAME:
+        text = (
+            f"the server at {asked.url} calls its model by a name of {len(model):,} characters, and at most "
+            f"{LONGEST_NAME} can be kept; start it with a shorter one"
+        )
+        raise PlanError(NAME, [Problem((), text)])
     length = asked.draft_length if asked.draft_length is not None else (told or 0)
     suites = [suite.model_dump(mode="json", exclude_none=True) for suite in asked.suites]
     prompts = min(len(spec.load(None).prompts) for spec in asked.suites)
     wanted = ROUNDS * max(asked.concurrency) if max(asked.concurrency) > 1 else 1
     plan: dict[str, Any] = {
-        "name": model.rpartition("/")[2][:200] or "server",
+        "name": path_ends([model])[model] if is_local_path(model) else model,
         "backends": [{**backend, "model": model, "dialect": facts["dialect"]}],
         "drafters": [{"kind": "as-served", "draft_length": length}],
         "baseline": False,

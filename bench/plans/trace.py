@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 * 2**20
 MOST_FAULTS = 20
 """Bad lines that one error lists; reading stops there."""
+LONGEST_SPAN_S = 1_000_000.0
+"""From the first arrival to the last, as records hold it: more than eleven days."""
 
 
 def _text(value: object) -> object:
@@ -39,6 +42,17 @@ class _Row(BaseModel):
 
     time_s: Annotated[FiniteFloat, Field(strict=False)]
     question_id: Annotated[Annotated[str, Field(max_length=200)] | None, BeforeValidator(_text)] = None
+
+
+class _Twice(Exception):
+    """A name that a row or the header has twice, so that one of its values would be dropped in silence."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+_Fault: TypeAlias = ValidationError | _Twice
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,9 @@ def read_trace(path: Path) -> Trace:
     problems: list[Problem] = []
     reading = _from_csv(data, path) if path.suffix.lower() == ".csv" else _from_json_lines(data)
     for line, row in reading:
-        if isinstance(row, ValidationError):
+        if isinstance(row, _Twice):
+            problems.append(Problem((row.name,), "is there twice; remove one", line))
+        elif isinstance(row, ValidationError):
             problems += [Problem(p.place, p.text, line) for p in problems_of(row, (), {(): keys_of(_Row)})]
         elif rows and row.time_s < rows[-1].time_s:
             problems.append(Problem(("time_s",), "is earlier than in the row before; sort the rows by time", line))
@@ -79,6 +95,13 @@ def read_trace(path: Path) -> Trace:
     if problems:
         raise PlanError(str(path), problems)
     first_s = rows[0].time_s
+    span_s = rows[-1].time_s - first_s
+    if not span_s <= LONGEST_SPAN_S:
+        text = (
+            f"spans {span_s:g} seconds from the first row to the last, at most {LONGEST_SPAN_S:,.0f} are allowed; "
+            "write the times in seconds, or cut the trace"
+        )
+        raise PlanError(str(path), [Problem(("time_s",), text)])
     found = tuple(TraceRow(row.time_s - first_s, row.question_id) for row in rows)
     return Trace(found, hashlib.sha256(data).hexdigest())
 
@@ -98,20 +121,31 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _from_json_lines(data: bytes) -> Iterator[tuple[int, _Row | ValidationError]]:
+def _from_json_lines(data: bytes) -> Iterator[tuple[int, _Row | _Fault]]:
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if line.strip():
             yield number, _row_or_fault(line)
 
 
-def _row_or_fault(line: bytes) -> _Row | ValidationError:
+def _row_or_fault(line: bytes) -> _Row | _Fault:
     try:
-        return _Row.model_validate_json(line, strict=True)
-    except ValidationError as fault:
+        row = _Row.model_validate_json(line, strict=True)
+        json.loads(line, object_pairs_hook=_unique)
+    except (ValidationError, _Twice) as fault:
         return fault
+    return row
 
 
-def _from_csv(data: bytes, path: Path) -> Iterator[tuple[int, _Row | ValidationError]]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Twice(name)
+        found[name] = value
+    return found
+
+
+def _from_csv(data: bytes, path: Path) -> Iterator[tuple[int, _Row | _Fault]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -119,6 +153,9 @@ def _from_csv(data: bytes, path: Path) -> Iterator[tuple[int, _Row | ValidationE
         raise PlanError(str(path), [Problem((), "is not UTF-8 text; save it as UTF-8", line)]) from fault
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="(fields beyond the header)")
     try:
+        names = list(reader.fieldnames or ())
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+            yield 1, _Twice(name)
         for row in reader:
             try:
                 yield reader.line_num, _Row.model_validate(row)

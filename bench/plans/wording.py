@@ -77,6 +77,8 @@ def _text(error: ErrorDetails, place: Place, known: Mapping[Place, Iterable[str]
     elif kind in _BOUNDS:
         words, key = _BOUNDS[kind]
         text = f"must be {words} {context[key]}, not {described(value)}"
+    elif kind == "finite_number":
+        text = f"must be a finite number, not {described(value)}"
     elif kind == "literal_error":
         text = f"must be {context['expected']}, not {described(value)}"
     elif kind == "value_error":

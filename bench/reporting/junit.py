@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
-from draftmark.bench.harmless import harmless
 from draftmark.bench.reporting.wording import limits, span, value
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from draftmark.results.gating import Verdict

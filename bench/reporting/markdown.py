@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from draftmark.bench.harmless import harmless
 from draftmark.bench.reporting.wording import change_of, limits, setting, span, value, word_of
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

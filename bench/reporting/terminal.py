@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from draftmark.bench.cli.display import cell_text
-from draftmark.bench.harmless import harmless
 from draftmark.bench.reporting.wording import change_of, limits, setting, span, value, word_of
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

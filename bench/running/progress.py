@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, Self
 
-from draftmark.bench.harmless import harmless
 from draftmark.bench.running.forecast import in_words
+from draftmark.results.harmless import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable

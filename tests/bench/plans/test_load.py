@@ -220,3 +220,39 @@ def test_what_an_open_loop_would_run_is_said_before_it_runs(
     lines = summary_lines(prepared)
     assert "small, constant 2.5/s: 6 conversations begin within 2 s, for each arm" in lines
     assert "small, constant 0.5/s: 6 conversations begin within 10 s, for each arm" in lines
+
+
+RARE = [
+    ({"kind": "poisson", "rate": [1, 1e-308]}, "load.rate.1: is 1e-308 conversations per second, fewer than one a day"),
+    ({"kind": "constant", "rate": 1.1e-5}, "load.rate.0: is 1.1e-05 conversations per second, fewer than one a day"),
+    ({"kind": "ramp", "from": 5, "to": 1e-9, "over_s": 10}, "load.to: is 1e-09 conversations per second"),
+    # The rate t / 1e10 has begun one conversation after 141,000 s.
+    ({"kind": "ramp", "from": 0, "to": 1e-4, "over_s": 1e6}, "load.from: lets the second conversation begin later"),
+]
+
+
+@pytest.mark.parametrize(("load", "sentence"), RARE)
+def test_a_load_that_would_wait_for_days_is_refused(said: Any, load: dict[str, Any], sentence: str) -> None:
+    (told,) = said(load)
+    assert told.startswith(sentence)
+
+
+def test_one_conversation_a_day_is_slow_and_allowed(plan_of: Any) -> None:
+    assert plan_of({"kind": "constant", "rate": 1 / 86_400}).load.rate == [1 / 86_400]
+    assert plan_of({"kind": "ramp", "from": 0, "to": 1, "over_s": 1000}).load.to_rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("load", "sentence"),
+    [
+        ({"rate": 4}, "load.rate: is a key of another kind of load; write kind: poisson or kind: constant beside it"),
+        (
+            {"kind": "poisson", "rate": 1, "concurrency": 4},
+            "load.concurrency: is a key of another kind of load; write kind: closed beside it",
+        ),
+        ({"kind": "closed", "concurency": 4}, "load.concurency: unknown key; did you mean 'concurrency'?"),
+    ],
+)
+def test_a_key_of_another_kind_is_told_with_its_kind(said: Any, load: dict[str, Any], sentence: str) -> None:
+    (told,) = said(load)
+    assert told.startswith(sentence)

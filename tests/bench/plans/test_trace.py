@@ -49,6 +49,12 @@ BAD = {
     ("a.csv", b"time_s\ninf\n"): ["2: time_s: "],
     ("a.csv", b"time_s\n"): ["has no rows"],
     ("a.csv", b""): ["has no rows"],
+    ("a.csv", b"time_s,question_id,time_s\n1,a,2\n"): ["1: time_s: is there twice; remove one"],
+    ("a.jsonl", b'{"time_s": 1}\n{"time_s": 2, "question_id": "a", "time_s": 3}\n'): [
+        "2: time_s: is there twice; remove one"
+    ],
+    ("a.csv", b"time_s\n5\n1000005.5\n"): ["time_s: spans 1e+06 seconds from the first row to the last"],
+    ("a.csv", b"time_s\n-1e308\n1e308\n"): ["time_s: spans inf seconds"],
 }  # fmt: skip
 
 
@@ -69,6 +75,11 @@ def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
     for path, said in ((tmp_path / "none.csv", "there is no such file"), (tmp_path, "is no regular file")):
         with pytest.raises(PlanError, match=said):
             read_trace(path)
+
+
+def test_the_longest_trace_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"time_s\n5\n1000005\n")
+    assert read_trace(tmp_path / "a.csv").span_s == 1_000_000
 
 
 def test_many_bad_lines_are_not_all_listed(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""Text from plans, suites, models and engines made harmless for a terminal: nothing in it is acted on."""
+"""Text from plans, suites, models and engines made harmless for terminals and pages: nothing in it is acted on."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories that a terminal may act on, reorder or not show."""
+"""Unicode categories that a terminal or browser may act on, reorder or not show."""
 
 
 def harmless(text: str, *, keep_newlines: bool = False) -> str:
