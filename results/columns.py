@@ -69,7 +69,9 @@ class CellColumns:
     output_kind: Ints
     """What `output_key` is made of: 0 nothing, 1 ids, 2 text."""
     tokens: Ints
-    """T, by the engine's count; -1 unknown."""
+    """T, by the engine's count; -1 unknown, also where it is more than the turn can have had."""
+    impossible: Ints
+    """T as the engine counted it, where that is more than max_tokens allows; 0 elsewhere."""
     output_ids: Ints
     """Number of output ids; -1 where the engine gave none."""
     prompt_tokens: Ints
@@ -120,11 +122,15 @@ class CellColumns:
     """-1 unknown."""
 
     @classmethod
-    def from_turns(cls, turns: Iterable[TurnRecord]) -> CellColumns:
-        """Read one cell's records, in any order; warm-up turns are counted and left out."""
+    def from_turns(cls, turns: Iterable[TurnRecord], *, max_tokens: int | None = None) -> CellColumns:
+        """Read one cell's records, in any order; warm-up turns are counted and left out.
+
+        Where a turn has more tokens by the engine's count than `max_tokens` (null: no limit is known), the count is
+        impossible: its tokens, and what was inferred from them, count as unknown.
+        """
         from draftmark.results.filling import Builder
 
-        builder = Builder()
+        builder = Builder(max_tokens)
         for turn in turns:
             builder.add(turn)
         return builder.build()

@@ -25,8 +25,9 @@ def _key(data: bytes) -> int:
 class Builder:
     """Columns that grow by one turn at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_tokens: int | None = None) -> None:
         self.warmup_turns = 0
+        self._max_tokens = max_tokens
         self.codes: dict[str, dict[str, int]] = {"question": {}, "category": {}, "detail": {}}
         kinds = {field.name: str(field.type) for field in fields(CellColumns)}
         self.counts: dict[str, array[int]] = {
@@ -41,6 +42,10 @@ class Builder:
         if turn.phase == "warmup":
             self.warmup_turns += 1
             return
+        impossible = self._impossible(turn)
+        self.counts["impossible"].append(impossible)
+        if impossible:
+            turn = _of_unknown_tokens(turn)
         for name, count in self._counts_of(turn).items():
             self.counts[name].append(count)
         for name, stamp in _stamps_of(turn).items():
@@ -50,6 +55,11 @@ class Builder:
             self._add_chunks(turn)
         self.counts["step_offsets"].append(len(self.counts["drafted"]))
         self.counts["chunk_offsets"].append(len(self.seconds["chunk_s"]))
+
+    def _impossible(self, turn: TurnRecord) -> int:
+        """Return the turn's count of tokens where it could not have had as many, else 0."""
+        told = turn.output_tokens or 0
+        return told if turn.status == "ok" and self._max_tokens is not None and told > self._max_tokens else 0
 
     def _counts_of(self, turn: TurnRecord) -> dict[str, int]:
         ok, steps = turn.status == "ok", turn.steps
@@ -129,6 +139,12 @@ class Builder:
 _TYPECODES = {"Mask": "b", "Shorts": "h", "Ints": "i", "Keys": "q"}
 _DTYPES: dict[str, Any] = {"b": np.bool_, "h": np.int16, "i": np.int32, "q": np.int64, "d": np.float64}
 _MOST_PER_STEP = np.iinfo(np.int16).max
+
+
+def _of_unknown_tokens(turn: TurnRecord) -> TurnRecord:
+    """Return a turn without its tokens' count, that of its pieces, and steps that were inferred from it."""
+    unknown = {"output_tokens": None, "chunk_tokens": [None] * len(turn.chunk_s)}
+    return turn.model_copy(update={**unknown, **({"steps": None} if turn.steps_inferred else {})})
 
 
 def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:

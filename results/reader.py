@@ -10,10 +10,11 @@ from draftmark.results.errors import ResultsError
 from draftmark.results.naming import cell_folder_name
 from draftmark.results.records import Divergence, PromptRecord, RunManifest, TurnRecord
 from draftmark.results.strict_json import decode
+from draftmark.results.unusable import read_turn
 from draftmark.results.upgrade import AnyRecord, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MANIFEST, PROMPTS, SUMMARY = "manifest.json", "prompts.jsonl", "summary.json"
@@ -97,7 +98,7 @@ class RunReader:
         """Yield turns with the number of bytes up to each one's end, its line break included where it is there."""
         path = self._cell(cell_id) / TURNS
         seen: set[TurnKey] = set()
-        for turn, where, end in read_lines(path, TurnRecord):
+        for turn, where, end in read_lines(path, TurnRecord, read_turn):
             if turn.cell_id != cell_id:
                 raise ResultsError(f"{where}: a turn of cell {turn.cell_id!r}, not of {cell_id!r}")
             key = turn_key(turn)
@@ -137,8 +138,12 @@ def _read_file(path: Path) -> bytes | None:
         raise ResultsError(f"cannot read {path}: {fault.strerror or fault}") from fault
 
 
-def read_lines(path: Path, model: type[AnyRecord]) -> Iterator[tuple[AnyRecord, str, int]]:
+def read_lines(
+    path: Path, model: type[AnyRecord], read: Callable[[bytes, str], AnyRecord] | None = None
+) -> Iterator[tuple[AnyRecord, str, int]]:
     """Yield each line as (record, "file, line n", bytes up to its end); nothing where there is no file.
+
+    `read` makes a record of a line and its place; null for `read_record`.
 
     Lines end at byte 10 alone. A last line without it is kept if it is complete JSON and otherwise left out as torn.
     """
@@ -151,7 +156,8 @@ def read_lines(path: Path, model: type[AnyRecord]) -> Iterator[tuple[AnyRecord, 
                     return
                 end += len(raw)
                 where = f"{path}, line {number}"
-                yield read_record(model, raw, where), where, end
+                record = read_record(model, raw, where) if read is None else read(raw, where)
+                yield record, where, end
     except FileNotFoundError:
         return
     except OSError as fault:

@@ -9,6 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 Seconds = FiniteFloat
 """Seconds on the session's monotonic clock, or a duration in seconds; finite."""
 
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""How many tokens, steps or drafts one call had; no engine gives more."""
+TokenId = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+"""A token's number in a vocabulary."""
+
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, FiniteFloat, NonNegativeInt, PositiveInt
 
 from draftmark.results.loads import ClosedLoad, Load
-from draftmark.results.record import Identifier, Record, Seconds
+from draftmark.results.record import Count, Identifier, Record, Seconds, TokenId
 
 SCHEMA_VERSION = 1
 """Version of every record below. Raise it with each change that old readers would misread, and add an upgrade."""
@@ -211,13 +211,13 @@ class StepColumns(Record):
     The prefill, which yields the turn's first token, is no step. Lists that the engine cannot fill are null.
     """
 
-    drafted: list[NonNegativeInt]
+    drafted: list[Count]
     """d_i: real drafts after the engine's own trimming; padding and placeholders are not drafts. Depth, for trees."""
-    accepted: list[NonNegativeInt]
+    accepted: list[Count]
     """a_i: drafts the target accepted, raw, also beyond a cut."""
-    delivered: list[NonNegativeInt]
+    delivered: list[Count]
     """e_i: tokens that reached the answer; a_i + 1 except in a cut last step."""
-    draft_nodes: list[NonNegativeInt] | None = None
+    draft_nodes: list[Count] | None = None
     """Nodes of the draft tree, where drafts are trees."""
     draft_s: list[Seconds] | None = None
     """Time the drafter worked."""
@@ -227,20 +227,20 @@ class StepColumns(Record):
     """Time of the whole step."""
     batch: list[PositiveInt] | None = None
     """Requests that shared the step; null means one."""
-    prefill_tokens: list[NonNegativeInt] | None = None
+    prefill_tokens: list[Count] | None = None
     """Prompt tokens, of any request, that were read in the same step; null means none."""
 
 
 class ReportedCounts(Record):
     """What the engine's own statistics say of one call's drafting, kept to be held against its steps."""
 
-    drafting_steps: NonNegativeInt
+    drafting_steps: Count
     """Steps with a draft; engines count no others."""
-    drafted: NonNegativeInt
-    accepted: NonNegativeInt
-    padding_steps: NonNegativeInt = 0
+    drafted: Count
+    accepted: Count
+    padding_steps: Count = 0
     """How many of `drafting_steps` held padding alone, which is no draft; 0 where nothing tells."""
-    padding_tokens: NonNegativeInt = 0
+    padding_tokens: Count = 0
     """How many of `drafted` were padding; 0 where nothing tells."""
 
 
@@ -261,11 +261,11 @@ class Observation(Record):
     status: Literal["ok", "failed"] = "ok"
     failure: TurnFailure | None = None
     finish_reason: Literal["eos", "stop", "length", "context", "abort"] | None = None
-    prompt_tokens: NonNegativeInt | None = None
+    prompt_tokens: Count | None = None
     """As the engine counted them."""
-    output_tokens: NonNegativeInt | None = None
+    output_tokens: Count | None = None
     """T, by the engine's count, EOS included where it was delivered."""
-    output_ids: list[int] | None = None
+    output_ids: list[TokenId] | None = None
     output_text: str | None = None
     token_source: Literal["ids", "usage"] | None = None
     """Where `output_tokens` comes from."""
@@ -280,7 +280,7 @@ class Observation(Record):
     done_s: Seconds | None = None
     chunk_s: list[Seconds] = Field(default_factory=list)
     """When each piece of output arrived; the first is the first token's."""
-    chunk_tokens: list[int | None] = Field(default_factory=list)
+    chunk_tokens: list[Count | None] = Field(default_factory=list)
     """Tokens in each piece, where known."""
     prefill_s: Seconds | None = None
     """Time of the target's prefill."""

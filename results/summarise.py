@@ -55,7 +55,8 @@ def summarise(run: RunReader) -> RunSummary:
             ]
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
-            checked.append(CheckedCell(member.cell, cells[cell_id][0], member.columns, found, member.engine))
+            summary, sent = cells[cell_id][0], seen.sent_tokens(member.cell.key.suite)
+            checked.append(CheckedCell(member.cell, summary, member.columns, found, member.engine, sent))
         lamps += check_group(checked)
     in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
     return RunSummary(
@@ -115,6 +116,14 @@ class _Seen:
             if turn.status == "failed" and turn.phase == "measured":
                 self.failures.append(_failure(turn))
             yield turn
+
+    def sent_tokens(self, suite: str) -> dict[tuple[str, int], int]:
+        """Return how many tokens each prompt of a suite was sent with, by (question, turn), where that is known."""
+        return {
+            (prompt.question_id, prompt.turn_index): prompt.prompt_tokens
+            for prompt in self.prompts
+            if prompt.suite == suite and prompt.prompt_tokens is not None
+        }
 
     def elapsed_s(self, manifest: RunManifest) -> float | None:
         """Sum over sessions; one that was killed counts up to its last recorded turn, and pauses between do not."""
@@ -185,7 +194,10 @@ class _Group:
 
 
 def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -> _Group:
-    loaded = [CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None))) for cell in cells]
+    loaded = [
+        CellColumns.from_turns(seen.watch(run.turns(cell.cell_id, phase=None)), max_tokens=cell.key.sampling.max_tokens)
+        for cell in cells
+    ]
     split = Split.of_group([prompt for prompt in seen.prompts if prompt.suite == cells[0].key.suite], loaded)
     members = [
         _Member(

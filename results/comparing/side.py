@@ -116,7 +116,9 @@ class Side:
         found = self._loaded.get(record.cell_id)
         if found is None:
             told = _Told()
-            columns = CellColumns.from_turns(told.watch(self.run.turns(record.cell_id, phase=None)))
+            columns = CellColumns.from_turns(
+                told.watch(self.run.turns(record.cell_id, phase=None)), max_tokens=record.key.sampling.max_tokens
+            )
             load = record.key.load
             if not isinstance(load, ClosedLoad) and (load.warm_up_s or load.cool_down_s):
                 columns = columns.select(counted_turns(columns, load))

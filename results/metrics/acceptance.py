@@ -21,9 +21,11 @@ _NO_DRAFTS = "this arm drafts nothing"
 _NEVER_DRAFTED = "no step had a draft"
 
 
-def _over_steps(evidence: Evidence, numerator: Floats, bounds: tuple[float | None, float | None]) -> Outcome:
+def _over_steps(
+    evidence: Evidence, numerator: Floats, bounds: tuple[float | None, float | None], *notes: str
+) -> Outcome:
     return evidence.pooled(
-        numerator, evidence.steps, source=evidence.count_source, bounds=bounds, notes=evidence.step_notes
+        numerator, evidence.steps, source=evidence.count_source, bounds=bounds, notes=(*evidence.step_notes, *notes)
     )
 
 
@@ -89,7 +91,11 @@ def acceptance_length_when_drafted(evidence: Evidence) -> Outcome:
         return evidence.counted_by_engine("acceptance_length_when_drafted") or missing(reason)
     with_bonus = evidence.drafting + evidence.counted.per_turn(evidence.useful)
     return evidence.pooled(
-        with_bonus, evidence.drafting, source="engine", bounds=_length_bounds(evidence), notes=evidence.known_notes
+        with_bonus,
+        evidence.drafting,
+        source="engine",
+        bounds=_length_bounds(evidence),
+        notes=(*evidence.known_notes, *evidence.draft_notes),
     )
 
 
@@ -193,7 +199,7 @@ def accepted_per_draft(evidence: Evidence) -> Outcome:
         evidence.drafting,
         source="engine",
         bounds=(0.0, float(evidence.draft_length)),
-        notes=evidence.known_notes,
+        notes=(*evidence.known_notes, *evidence.draft_notes),
     )
 
 
@@ -210,7 +216,9 @@ def acceptance_rate(evidence: Evidence) -> Outcome:
         return evidence.counted_by_engine("acceptance_rate") or missing(reason)
     accepted = evidence.counted.per_turn(evidence.useful)
     drafted = evidence.counted.per_turn(evidence.useful_drafts)
-    return evidence.pooled(accepted, drafted, source="engine", bounds=(0.0, 1.0), notes=evidence.known_notes)
+    return evidence.pooled(
+        accepted, drafted, source="engine", bounds=(0.0, 1.0), notes=(*evidence.known_notes, *evidence.draft_notes)
+    )
 
 
 @declare(
@@ -224,7 +232,7 @@ def coverage(evidence: Evidence) -> Outcome:
     """#(d_i > 0) / n. In 0..1."""
     if reason := evidence.no_steps():
         return evidence.counted_by_engine("coverage") or missing(reason)
-    return _over_steps(evidence, evidence.drafting, (0.0, 1.0))
+    return _over_steps(evidence, evidence.drafting, (0.0, 1.0), *evidence.draft_notes)
 
 
 @declare(
@@ -239,7 +247,7 @@ def drafted_per_step(evidence: Evidence) -> Outcome:
     if reason := evidence.no_steps():
         return evidence.counted_by_engine("drafted_per_step") or missing(reason)
     drafted = evidence.counted.per_turn(evidence.useful_drafts)
-    return _over_steps(evidence, drafted, (0.0, float(evidence.draft_length)))
+    return _over_steps(evidence, drafted, (0.0, float(evidence.draft_length)), *evidence.draft_notes)
 
 
 @declare(
@@ -259,7 +267,7 @@ def drafted_per_draft(evidence: Evidence) -> Outcome:
         evidence.drafting,
         source="engine",
         bounds=(0.0, float(evidence.draft_length)),
-        notes=evidence.known_notes,
+        notes=(*evidence.known_notes, *evidence.draft_notes),
     )
 
 

@@ -14,6 +14,7 @@ from draftmark.results.metrics.pairs import Round, pair_turns
 from draftmark.results.metrics.shared_steps import SharedSteps, shared_steps
 from draftmark.results.metrics.stamps import Decoding, Gaps, decoding, gaps
 from draftmark.results.metrics.step_times import StepTimes, step_times
+from draftmark.results.metrics.window import PADDING
 from draftmark.results.statistics import Sample, interval, ratio, union
 
 if TYPE_CHECKING:
@@ -213,6 +214,12 @@ class Evidence:
         return (*self.known_notes, *self.bound_notes)
 
     @property
+    def draft_notes(self) -> tuple[str, ...]:
+        """Says that drafts are as the engine counts them, where nothing tells padding from them."""
+        blind = self.infers_steps and not self.cell.padding_tokens[self.cell.inferred_steps].any()
+        return (PADDING,) if blind else ()
+
+    @property
     def bound_notes(self) -> tuple[str, ...]:
         """Says that what is divided by the number of steps is an upper bound: too few are known where inferred."""
         return ("inferred, upper bound",) if self.infers_steps else ()
@@ -251,6 +258,13 @@ class Evidence:
     def no_turns(self) -> str:
         """Return the reason that a cell without successful turns gives for everything."""
         return "no turn was measured" if len(self.cell) == 0 else "no turn succeeded"
+
+    def uncounted(self, reason: str) -> str:
+        """Return a reason, and that turns' counts of tokens are impossible, where that may be why."""
+        beyond = int((self.cell.ok & (self.cell.impossible > 0)).sum())
+        if not beyond:
+            return reason
+        return f"{reason}; {beyond} of {self.turns_ok} turns have more tokens than max_tokens allows, which is no count"
 
     def known_of(self, known: int) -> tuple[str, ...]:
         """Return the note that only so many of the successful turns have what a number needs; none if all do."""

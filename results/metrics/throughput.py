@@ -43,7 +43,7 @@ def _whole_run(evidence: Evidence) -> Outcome:
         source="timed",
         n=int(counted.sum()),
         notes=() if counted.sum() == evidence.turns_ok else (f"{int(counted.sum())} of {evidence.turns_ok} turns",),
-        nothing=_NO_TOKENS,
+        nothing=evidence.uncounted(_NO_TOKENS),
     )
 
 
@@ -54,12 +54,12 @@ def _in_window(evidence: Evidence) -> Outcome:
     if evidence.part:
         return missing(_OTHERS)
     cell = evidence.served
-    needed = math.ceil(STEADY_SHARE * evidence.concurrency)
+    needed = needed_in_flight(evidence.concurrency)
     scheduled = evidence.measured_times
     times = steady_times(cell, needed) if scheduled is None else scheduled
     found, seconds = delivered_within(cell, times), seconds_of(times)
     if found.unknown or len(cell.chunk_s) == 0:
-        return missing(_UNKNOWN_CHUNKS)
+        return missing(evidence.uncounted(_UNKNOWN_CHUNKS))
     if seconds == 0:
         never = f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants"
         return missing(never if scheduled is None else NO_TIMES)
@@ -77,6 +77,11 @@ def _in_window(evidence: Evidence) -> Outcome:
         )
     source: Source = "inferred" if found.shared_out or at_ends else "timed"
     return Outcome(found.tokens / seconds, evidence.turns_ok, source, notes=tuple(notes))
+
+
+def needed_in_flight(concurrency: int) -> int:
+    """Return how many requests in flight make a moment steady."""
+    return math.ceil(STEADY_SHARE * concurrency)
 
 
 def _headline(evidence: Evidence) -> Outcome:
@@ -140,7 +145,8 @@ def output_tokens(evidence: Evidence) -> Outcome:
     cell = evidence.cell
     known = cell.ok & (cell.tokens >= 0)
     if not known.any():
-        return missing(evidence.no_turns() if evidence.turns_ok == 0 else "the answers' token counts are unknown")
+        reason = evidence.uncounted("the answers' token counts are unknown")
+        return missing(evidence.no_turns() if evidence.turns_ok == 0 else reason)
     return Outcome(float(cell.tokens[known].sum()), int(known.sum()), "engine")
 
 

@@ -113,7 +113,7 @@ def tpot(evidence: Evidence) -> Outcome:
 
 
 def _mean_tpot(evidence: Evidence) -> Outcome:
-    return _mean(evidence, *_tpot(evidence), _NO_DECODE, *_assumed(evidence))
+    return _mean(evidence, *_tpot(evidence), evidence.uncounted(_NO_DECODE), *_assumed(evidence))
 
 
 @declare(

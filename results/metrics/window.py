@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns, Mask
 
 NOTE = "from engine counters over the whole cell; no interval"
+PADDING = "drafts as the engine counts them: padding, if it counts that too, is among them"
 _OF_DRAFTS = ("drafting_steps", "drafted_tokens", "accepted_tokens")
+
+
+TOO_LARGE = 2.0**53
+"""From here on a floating-point counter does not change when one is added."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +62,16 @@ class WindowCounts:
         }
         counted = over_steps.get(name)
         if counted is not None and self.steps > 0:
-            return Outcome(counted / self.steps, self.steps, "inferred", notes=("inferred, upper bound", NOTE))
+            padding = () if name == "acceptance_length" else (PADDING,)
+            return Outcome(
+                counted / self.steps, self.steps, "inferred", notes=("inferred, upper bound", NOTE, *padding)
+            )
         if self.accepted is None:
             return None
         if name == "acceptance_length_when_drafted" and self.drafting:
-            return Outcome(1 + self.accepted / self.drafting, self.drafting, "engine", notes=(NOTE,))
+            return Outcome(1 + self.accepted / self.drafting, self.drafting, "engine", notes=(NOTE, PADDING))
         if name == "acceptance_rate" and self.drafted:
-            return Outcome(self.accepted / self.drafted, self.drafted, "engine", notes=(NOTE,))
+            return Outcome(self.accepted / self.drafted, self.drafted, "engine", notes=(NOTE, PADDING))
         return None
 
     def joint_acceptance(self, position: int) -> Outcome | None:
@@ -82,7 +90,7 @@ def windows_of(facts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 def difference(window: Mapping[str, Any]) -> dict[str, float]:
     """Return what an engine counted within a window, by the counters' names."""
     before = window["before"]
-    return {name: value - before.get(name, 0.0) for name, value in window["after"].items()}
+    return {name: value - (before.get(name) or 0.0) for name, value in window["after"].items() if value is not None}
 
 
 def reset_in(window: Mapping[str, Any]) -> str | None:
@@ -90,6 +98,14 @@ def reset_in(window: Mapping[str, Any]) -> str | None:
     before, after = window["before"], window["after"]
     if after.get(RESETS, 0.0) != before.get(RESETS, 0.0):
         return "the engine's counters began at zero again within the cell"
+    odd = next((name for side in (before, after) for name, value in side.items() if value is None), None)
+    if odd is not None:
+        return f"the engine's counter {odd} was no number"
+    huge = next((name for side in (before, after) for name, value in side.items() if abs(value) >= TOO_LARGE), None)
+    if huge is not None:
+        return (
+            f"the engine's counter {huge} was too large to count single tokens ({after.get(huge, before.get(huge)):g})"
+        )
     gone = next((name for name in before if name not in after), None)
     if gone is not None:
         return f"the engine's counter {gone} was gone after the cell"
@@ -115,6 +131,8 @@ def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowC
     windows = windows_of(facts)
     if not windows:
         return None
+    if len(windows) < len((facts or {}).get("windows", [])):
+        return "its counters could not be read around every launch"
     sums: dict[str, float] = {}
     for counted in map(difference, windows):
         for name, value in counted.items():
@@ -132,6 +150,10 @@ def _problem(cell: CellColumns, windows: Sequence[Mapping[str, Any]], sums: Mapp
     if "output_tokens" not in sums:
         return "it counts no output tokens, by which these turns could be known"
     counted, own = round(sums["output_tokens"]), int(cell.tokens.sum())
+    if counted == 0 and own > 0:
+        return f"its counters stood still while it gave the {own:,} tokens of these turns"
+    if counted < own:
+        return f"it counted {counted:,} tokens where these turns have {own:,}: one of its two counts is wrong"
     if counted != own:
         return f"it counted {counted:,} tokens where these turns have {own:,}, so that others used it too"
     if VERIFIED not in sums and not all(name in sums for name in _OF_DRAFTS):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from draftmark.results.columns import CellColumns
     from draftmark.results.records import CellRecord, Divergence
     from draftmark.results.summary import CellSummary, LampLevel, LampName
@@ -25,6 +27,8 @@ class CheckedCell:
     """Null where its outputs were not compared with the baseline's."""
     engine: dict[str, Any] | None = None
     """What the engine counted around it (`engine.json`); null where it counts nothing."""
+    sent_tokens: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """Tokens of each prompt as it was sent, by (question, turn), where that is known."""
 
     @property
     def drafts(self) -> bool:
@@ -35,6 +39,11 @@ class CheckedCell:
     def is_baseline(self) -> bool:
         """Whether the others are compared with this cell."""
         return is_baseline(self.summary)
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens that one turn could have."""
+        return self.record.key.sampling.max_tokens
 
     @property
     def ran(self) -> bool:

@@ -9,6 +9,7 @@ from draftmark.results.sanity.cell import CheckedCell
 from draftmark.results.sanity.client import check_lateness
 from draftmark.results.sanity.counts import check_counts
 from draftmark.results.sanity.output import check_output
+from draftmark.results.sanity.prompt_tokens import check_prompt_tokens
 from draftmark.results.sanity.prompts import check_prompts
 from draftmark.results.sanity.running import (
     check_any_token,
@@ -19,6 +20,7 @@ from draftmark.results.sanity.running import (
 )
 from draftmark.results.sanity.sources import check_prefix_cache, check_sources
 from draftmark.results.sanity.speculation import check_speculation
+from draftmark.results.sanity.throughput import check_throughput
 from draftmark.results.sanity.values import check_values
 from draftmark.results.summary import LAMP_LEVELS, LAMP_NAMES, Lamp
 
@@ -39,6 +41,8 @@ _PER_CELL = (
     check_sources,
     check_failures,
     check_values,
+    check_throughput,
+    check_prompt_tokens,
     check_prefix_cache,
 )
 

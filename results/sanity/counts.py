@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.columns import segment_sums
 from draftmark.results.metrics.identities import broken_identities
 from draftmark.results.sanity.cell import counted
 
@@ -31,8 +32,22 @@ def check_counts(cell: CheckedCell) -> Iterator[Lamp]:
     if chunks:
         text = f"In {counted(chunks, 'turn')} the pieces that arrived hold another number of tokens than the answer."
         yield cell.lamp("identities", "fault", text)
-    if not broken and not chunks and columns.has_steps[columns.ok].any():
+    fewer = int(fewer_than_pieces(columns).sum())
+    if fewer:
+        text = (
+            f"In {counted(fewer, 'turn')} more pieces of output arrived than the engine counted tokens, and each piece "
+            "holds one at least: its count is too low, and times per token are too long."
+        )
+        yield cell.lamp("identities", "warning", text)
+    if not broken and not chunks and not fewer and columns.has_steps[columns.ok].any():
         yield cell.lamp("identities", "ok", OK)
+
+
+def fewer_than_pieces(columns: CellColumns) -> Mask:
+    """Return which successful turns have fewer tokens than pieces, those left out that are said to hold none."""
+    pieces = segment_sums(columns.chunk_tokens != 0, columns.chunk_offsets)
+    fewer: Mask = columns.ok & (columns.tokens >= 0) & (columns.tokens < pieces)
+    return fewer
 
 
 def wrong_chunks(columns: CellColumns) -> Mask:

@@ -26,7 +26,11 @@ def check_sources(cell: CheckedCell) -> Iterator[Lamp]:
     Padding that the target ran over is no draft. Engines that count it are held against the records with it, as far as
     the records tell how much there was.
     """
-    if not cell.ran or not cell.drafts:
+    if not cell.ran:
+        return
+    if not cell.drafts:
+        for window in _windows(cell):
+            yield from _other_tokens(cell, window)
         return
     found = [*_statistics(cell), *_counters(cell)]
     yield from found
@@ -136,7 +140,20 @@ def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
     if generated is None or not here.any() or not explained(columns)[here].all():
         return
     ours = float(columns.tokens[here].sum())
-    if ours != generated:
+    if generated == 0 and ours > 0:
+        text = (
+            f"In launch {window['launch']} the engine's counters stood still while its turns had {ours:,.0f} tokens: "
+            "they cannot be held against the records."
+        )
+        yield cell.lamp("identities", "note", text)
+    elif generated < ours:
+        text = (
+            f"In launch {window['launch']} the engine's counters have {generated:,.0f} generated tokens, and the counts "
+            f"that came with its answers {ours:,.0f}: it cannot have given more than it generated, so that one of the "
+            "two is wrong. Speed rests on the second."
+        )
+        yield cell.lamp("identities", "warning", text)
+    elif ours != generated:
         text = (
             f"In launch {window['launch']} the engine counted {generated:,.0f} generated tokens and its turns have "
             f"{ours:,.0f}: something else was in flight, so its counters cannot be held against the records."

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.metrics.window import window_counts
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from draftmark.results.metrics.window import WindowCounts
     from draftmark.results.sanity.cell import CheckedCell
     from draftmark.results.summary import Lamp
 
@@ -21,6 +23,7 @@ LOW_COVERAGE = 0.5
 FEWEST_PROPOSALS = 30
 """Proposals at a position before "never accepted" is said of it."""
 
+COUNTERS_OK = "Speculation was on: by the engine's counters tokens were drafted over the cell, and some were accepted."
 OK = "Speculation was on: tokens were drafted within the draft length asked for, and some were accepted."
 
 
@@ -30,8 +33,7 @@ def check_speculation(cell: CheckedCell) -> Iterator[Lamp]:
         return
     columns = cell.columns
     if not columns.has_steps[columns.ok].any():
-        text = "The engine told nothing about its decode steps, so nothing shows whether speculation was on."
-        yield cell.lamp("speculation", "warning", text)
+        yield _by_counters(cell, window_counts(columns, cell.engine))
         return
     if len(columns.drafted) == 0:
         yield cell.lamp("speculation", "warning", "No answer was longer than one token, so there was nothing to draft.")
@@ -40,6 +42,32 @@ def check_speculation(cell: CheckedCell) -> Iterator[Lamp]:
     yield from found
     if all(lamp.level == "note" for lamp in found):
         yield cell.lamp("speculation", "ok", OK)
+
+
+def _by_counters(cell: CheckedCell, told: WindowCounts | str | None) -> Lamp:
+    """Judge an engine that tells no steps by what it counted over the whole cell, if that is of use."""
+    if isinstance(told, str):
+        text = (
+            f"The engine told nothing about its decode steps, and {told}; so nothing shows whether speculation was on."
+        )
+        return cell.lamp("speculation", "warning", text)
+    drafted = None if told is None else told.verified if told.drafted is None else told.drafted
+    if told is None or drafted is None:
+        text = "The engine told nothing about its decode steps, so nothing shows whether speculation was on."
+        return cell.lamp("speculation", "warning", text)
+    if drafted == 0:
+        text = (
+            "The engine's counters saw no draft in the whole cell: this is the baseline under another name. Check that "
+            "speculation is on, or that the text has anything for this drafter."
+        )
+        return cell.lamp("speculation", "warning", text)
+    if told.accepted == 0:
+        text = (
+            f"By the engine's counters none of the {counted(drafted, 'drafted token')} was accepted: the drafter adds "
+            "only cost. Check that it fits the target (weights, tokenizer, template)."
+        )
+        return cell.lamp("speculation", "warning", text)
+    return cell.lamp("speculation", "ok", COUNTERS_OK)
 
 
 def _draft_length(cell: CheckedCell) -> Iterator[Lamp]:

@@ -13,6 +13,7 @@ from draftmark.results.sanity.cell import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from draftmark.results.columns import Mask
     from draftmark.results.sanity.cell import CheckedCell
     from draftmark.results.summary import Lamp, MetricValue
 
@@ -56,7 +57,8 @@ def _stamps(cell: CheckedCell) -> Iterator[Lamp]:
 def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
     columns, summary = cell.columns, cell.summary
     empty = int((columns.ok & (columns.tokens == 0)).sum())
-    unknown = int((columns.ok & (columns.tokens < 0)).sum())
+    beyond = columns.ok & (columns.impossible > 0)
+    unknown = int((columns.ok & (columns.tokens < 0) & ~beyond).sum())
     if empty == summary.turns_ok:
         yield cell.lamp("values", "fault", "No turn gave a single token, so nothing was measured.")
         throughput = summary.metrics.get("output_tps")
@@ -64,12 +66,31 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
             yield cell.lamp("values", "fault", "There is a throughput although there are no tokens.")
     elif empty:
         yield cell.lamp("values", "note", f"{counted(empty, 'turn')} gave no token at all.")
+    if beyond.any():
+        yield cell.lamp("values", "fault", _beyond(cell, beyond))
+    timeless = np.isfinite(columns.sent_s) & np.isnan(columns.first_s) & (columns.output_kind > 0)
+    silent = int((columns.ok & timeless & (columns.tokens != 0)).sum())
+    if silent:
+        text = (
+            f"{counted(silent, 'turn')} succeeded, but no output of theirs could be read, so that none of their times is "
+            "known; where all turns are such, speed and times show nothing. See what the server sends."
+        )
+        yield cell.lamp("values", "warning", text)
     if unknown:
         text = f"The engine did not say how many tokens {counted(unknown, 'turn')} gave."
         yield cell.lamp("values", "warning", text)
     if summary.truncated == summary.turns_ok:
         text = "Every answer was cut at max_tokens, so nothing is known about how these texts end."
         yield cell.lamp("values", "note", text)
+
+
+def _beyond(cell: CheckedCell, beyond: Mask) -> str:
+    columns, turn = cell.columns, int(np.flatnonzero(beyond)[0])
+    return (
+        f"In {counted(int(beyond.sum()), 'turn')} the engine counted more tokens than the {cell.max_tokens:,} that "
+        f"max_tokens allows (first in question {columns.questions[columns.question[turn]]}: "
+        f"{columns.impossible[turn]:,}): its count cannot be true, and the tokens of such turns count as unknown."
+    )
 
 
 def impossible_metrics(metrics: Mapping[str, MetricValue], *, draft_length: int) -> list[str]:

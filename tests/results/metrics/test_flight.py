@@ -140,7 +140,9 @@ class TestEnds:
 
     def test_a_piece_counts_by_the_share_of_its_time_on_both_ends(self, flown: Build) -> None:
         # Two in flight from 1 to 5. Of a's chunks: (0, 4] by 3/4, (4, 5] wholly; of b's: (1, 3] wholly, (3, 7] by 2/4.
-        cell = CellColumns.from_turns([flown("a", 0.0, 4.0, 5.0, tokens=[8, 1]), flown("b", 1.0, 3.0, 7.0, tokens=[5, 6])])
+        cell = CellColumns.from_turns(
+            [flown("a", 0.0, 4.0, 5.0, tokens=[8, 1]), flown("b", 1.0, 3.0, 7.0, tokens=[5, 6])]
+        )
         found = delivered_within(cell, steady_times(cell, 2))
         assert found.tokens == pytest.approx(8 * 3 / 4 + 1 + 5 + 6 * 2 / 4)
         assert found.at_ends == pytest.approx(8 * 3 / 4 + 6 * 2 / 4)

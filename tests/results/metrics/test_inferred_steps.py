@@ -97,3 +97,22 @@ def test_what_a_step_costs_is_an_upper_bound_and_the_speed_up_is_not(measured: M
     # Five tokens took 0.2 s against 0.25 s: whatever the number of steps is, it cancels out.
     assert found["speedup_from_steps"].value == pytest.approx(1.25)
     assert found["speedup"].value == pytest.approx(1.25)
+
+
+def test_padding_may_be_among_the_drafts_where_nothing_tells_it(
+    make_turn: Callable[..., TurnRecord], measured: Callable[..., dict[str, MetricValue]]
+) -> None:
+    steps = {"drafted": [3, 3, 0], "accepted": [1, 0, 0], "delivered": [2, 1, 1]}
+    told = {"drafting_steps": 3, "drafted": 9, "accepted": 1}
+    blind = make_turn(output_tokens=5, steps=steps, steps_inferred=True, reported=told)
+    seen = make_turn(
+        output_tokens=5,
+        steps=steps,
+        steps_inferred=True,
+        reported=told | {"padding_steps": 1, "padding_tokens": 3},
+    )
+    recorded = make_turn(output_tokens=5, steps=steps)
+    for name in ("acceptance_rate", "coverage"):
+        assert "padding, if it counts that too" in str(measured(blind)[name].note)
+        assert "padding" not in str(measured(seen)[name].note)
+        assert "padding" not in str(measured(recorded)[name].note)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from draftmark.results.columns import CellColumns
+from draftmark.results.metrics import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,3 +170,43 @@ class TestRepeats:
         first = timed_turn((3, 1), prompt_hash="a")
         other = timed_turn((3, 2), prompt_hash="b", repeat=1)
         assert measured(first, other)["distinct_outputs"].value is None
+
+
+class TestImpossibleCounts:
+    """A turn with more tokens than max_tokens allows has none that are known."""
+
+    def of(self, turns: list[TurnRecord], **facts: Any) -> dict[str, MetricValue]:
+        return measure(CellColumns.from_turns(turns, max_tokens=16), drafter="ngram", draft_length=3, **facts)
+
+    def turn(self, build: Build, name: str, tokens: int, sent: float = 0.0) -> TurnRecord:
+        return build(
+            name,
+            output_tokens=tokens,
+            sent_s=sent,
+            first_token_s=sent + 1,
+            last_token_s=sent + 2,
+            done_s=sent + 2,
+            chunk_s=[sent + 1, sent + 2],
+            chunk_tokens=[1, tokens - 1],
+        )
+
+    def test_its_numbers_are_null_with_the_reason(self, make_turn: Build) -> None:
+        for concurrency in (1, 2):
+            turns = [self.turn(make_turn, name, 100_000) for name in "ab"]
+            found = self.of(turns, concurrency=concurrency)
+            for name in ("output_tps", "output_tps_whole_run", "tpot", "output_tokens"):
+                assert found[name].value is None
+                assert "2 of 2 turns have more tokens than max_tokens allows" in str(found[name].reason)
+
+    def test_others_keep_theirs(self, make_turn: Build) -> None:
+        # b's 16 tokens from 2 to 4 alone.
+        found = self.of([self.turn(make_turn, "a", 17), self.turn(make_turn, "b", 16, sent=2.0)])
+        assert found["output_tokens"].value == 16
+        assert found["output_tps"].value == pytest.approx(16 / 2)
+        assert found["tpot"].value == pytest.approx(1 / 15)
+
+    def test_steps_inferred_from_it_are_unknown(self, make_turn: Build) -> None:
+        steps = {"drafted": [0] * 16, "accepted": [0] * 16, "delivered": [1] * 16}
+        turn = make_turn(output_tokens=17, steps=steps, steps_inferred=True)
+        assert self.of([turn])["acceptance_length"].value is None
+        assert self.of([turn.model_copy(update={"steps_inferred": False})])["acceptance_length"].value == 1

@@ -129,3 +129,31 @@ def test_step_records_win_over_counters(make_turn: Callable[..., TurnRecord]) ->
     cell = CellColumns.from_turns([make_turn(output_tokens=30, steps=steps)])
     found = measured(cell, FACTS)["acceptance_length"]
     assert (found.value, found.source) == (pytest.approx(29 / 11), "engine")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"output_tokens": 5.0}, "its counters stood still while it gave the 30 tokens of these turns"),
+        ({"output_tokens": 20.0}, "it counted 15 tokens where these turns have 30: one of its two counts is wrong"),
+        ({"output_tokens": 4e300}, "counter output_tokens was too large to count single tokens (4e+300)"),
+        ({"drafted_tokens": None}, "counter drafted_tokens was no number"),
+        ({"output_tokens": 4.0}, "counter output_tokens went back within the cell"),
+    ],
+)
+def test_each_kind_of_useless_counters_has_its_reason(cell: CellColumns, changed: dict[str, Any], reason: str) -> None:
+    told = measured(cell, {"windows": [{"before": BEFORE, "after": AFTER | changed}]})["acceptance_length"]
+    assert told.value is None
+    assert str(told.reason).endswith(reason)
+
+
+def test_counters_that_one_launch_lacks_are_of_no_use(cell: CellColumns) -> None:
+    told = measured(cell, {"windows": [{"before": BEFORE, "after": AFTER}, {"client": {}}]})["acceptance_length"]
+    assert str(told.reason).endswith("its counters could not be read around every launch")
+
+
+def test_padding_may_be_among_the_drafts_that_counters_have(cell: CellColumns) -> None:
+    found = measured(cell, FACTS)
+    for name in ("acceptance_rate", "coverage", "drafted_per_step", "acceptance_length_when_drafted"):
+        assert "padding, if it counts that too" in str(found[name].note)
+    assert "padding" not in str(found["acceptance_length"].note)

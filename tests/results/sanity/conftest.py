@@ -28,10 +28,12 @@ def make_checked(make_cell: Callable[..., CellRecord]) -> Callable[..., CheckedC
         divergences: list[Divergence] | None = None,
         metrics: dict[str, MetricValue] | None = None,
         temperature: float = 0.0,
+        max_tokens: int = 10_000,
         **changes: Any,
     ) -> CheckedCell:
-        columns = CellColumns.from_turns(turns)
-        record = make_cell(turns[0].cell_id if turns else "none", arm, sampling=Sampling(temperature=temperature))
+        columns = CellColumns.from_turns(turns, max_tokens=max_tokens)
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+        record = make_cell(turns[0].cell_id if turns else "none", arm, sampling=sampling)
         summary: dict[str, Any] = {
             "cell_id": record.cell_id,
             "backend": "reference",

@@ -94,3 +94,16 @@ def test_what_an_engine_does_not_tell_breaks_nothing(make_checked: MakeChecked, 
 def test_failed_turns_are_not_judged(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     failed = turn(make_turn, tokens=99).model_copy(update={"status": "failed", "question_id": "p2"})
     assert [lamp.level for lamp in check_counts(make_checked([turn(make_turn), failed], NGRAM))] == ["ok"]
+
+
+def test_fewer_tokens_than_pieces_are_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    four = {"chunk_s": [0.1, 0.2, 0.3, 0.4], "chunk_tokens": [None] * 4}
+    (lamp,) = check_counts(make_checked([make_turn("p1", output_tokens=2, **four)]))
+    assert (lamp.name, lamp.level) == ("identities", "warning")
+    assert lamp.text.startswith("In 1 turn more pieces of output arrived than the engine counted tokens")
+    assert list(check_counts(make_checked([make_turn("p1", output_tokens=4, **four)]))) == []
+
+
+def test_pieces_without_a_token_are_not_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    pieces = {"chunk_s": [0.1, 0.2, 0.3], "chunk_tokens": [0, 1, 1]}
+    assert list(check_counts(make_checked([make_turn("p1", output_tokens=2, **pieces)]))) == []

@@ -214,3 +214,21 @@ class TestPrefixCache:
         self, share: Callable[..., list[str]], windows: list[dict[str, float]]
     ) -> None:
         assert share(*windows) == []
+
+
+class TestCountersAgainstAnswers:
+    def test_more_tokens_in_answers_than_were_generated_are_a_warning(self, lamps: Lamps, turns: Turns) -> None:
+        # The two turns have 12 tokens by their answers, and 6 by the engine's counters.
+        ((level, text),) = lamps(turns(reported=None, steps=None), window(output_tokens=6.0))
+        assert level == "warning"
+        assert "counters have 6 generated tokens, and the counts that came with its answers 12" in text
+
+    def test_the_baseline_is_held_against_them_too(self, lamps: Lamps, turns: Turns) -> None:
+        arm = Arm(drafter="none", draft_length=0)
+        ((level, _),) = lamps(turns(reported=None, steps=None), window(output_tokens=6.0), arm=arm)
+        assert level == "warning"
+
+    def test_counters_that_stand_still_say_nothing(self, lamps: Lamps, turns: Turns) -> None:
+        ((level, text),) = lamps(turns(reported=None, steps=None), window(output_tokens=0.0))
+        assert level == "note"
+        assert "counters stood still while its turns had 12 tokens" in text

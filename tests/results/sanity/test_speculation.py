@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from draftmark.results.records import Arm
-from draftmark.results.sanity.speculation import OK, check_speculation
+from draftmark.results.sanity.speculation import COUNTERS_OK, OK, check_speculation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,3 +127,38 @@ def test_an_arm_slower_than_no_speculation_is_no_doubt_about_its_measurement(
     said: Said, make_metric: MakeMetric
 ) -> None:
     assert [level for level, _ in said(3, (3, 1), metrics={"speedup": make_metric(0.87, 0.80, 0.93)})] == ["ok"]
+
+
+class TestCounters:
+    """An engine that tells no steps, but counts drafts: one turn of nine tokens."""
+
+    @pytest.fixture
+    def judged(self, make_checked: MakeChecked, make_turn: MakeTurn) -> Callable[..., tuple[str, str]]:
+        def check(**counted: float) -> tuple[str, str]:
+            after = {"output_tokens": 9.0, "drafting_steps": 4.0, "drafted_tokens": 12.0, "accepted_tokens": 4.0}
+            after |= counted
+            window = {"session": 0, "launch": 0, "before": dict.fromkeys(after, 0.0), "after": after}
+            cell = replace(make_checked([make_turn(output_tokens=9)], ngram(3)), engine={"windows": [window]})
+            (lamp,) = check_speculation(cell)
+            return lamp.level, lamp.text
+
+        return check
+
+    def test_they_show_that_it_was_on(self, judged: Callable[..., tuple[str, str]]) -> None:
+        assert judged() == ("ok", COUNTERS_OK)
+
+    def test_they_show_a_dead_drafter(self, judged: Callable[..., tuple[str, str]]) -> None:
+        level, text = judged(accepted_tokens=0.0)
+        assert level == "warning"
+        assert "none of the 12 drafted tokens was accepted" in text
+
+    def test_they_show_that_nothing_was_drafted(self, judged: Callable[..., tuple[str, str]]) -> None:
+        level, text = judged(drafting_steps=0.0, drafted_tokens=0.0, accepted_tokens=0.0)
+        assert level == "warning"
+        assert "saw no draft" in text
+
+    def test_counters_of_other_tokens_show_nothing_and_say_why(self, judged: Callable[..., tuple[str, str]]) -> None:
+        level, text = judged(output_tokens=5.0)
+        assert level == "warning"
+        assert "it counted 5 tokens where these turns have 9" in text
+        assert "nothing shows whether speculation was on" in text

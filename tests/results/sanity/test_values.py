@@ -114,3 +114,26 @@ def test_an_impossible_metric_is_a_fault(
 ) -> None:
     cell = make_checked([make_turn(output_tokens=2)], metrics={"coverage": make_metric(2.0)})
     assert levels(cell) == [("fault", "coverage is 2, and a share lies between 0 and 1: the number cannot be true.")]
+
+
+class TestImpossibleCounts:
+    """A count above max_tokens is no count: the limit was the client's own."""
+
+    def test_the_turn_is_named_as_a_fault(self, make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+        turns = [make_turn("p1", output_tokens=16), make_turn("p2", output_tokens=100_000)]
+        ((level, text),) = levels(make_checked(turns, max_tokens=16))
+        assert level == "fault"
+        assert "In 1 turn the engine counted more tokens than the 16 that max_tokens allows" in text
+        assert "first in question p2: 100,000" in text
+
+    def test_the_limit_itself_can_be(self, make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+        assert levels(make_checked([make_turn(output_tokens=16)], max_tokens=16)) == [("ok", OK)]
+
+
+def test_answers_whose_output_cannot_be_read_are_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    silent = make_turn("p1", output_tokens=4, output_text="", sent_s=0.0, done_s=0.5)
+    heard = make_turn("p2", output_tokens=4, output_text="a", sent_s=0.0, first_token_s=0.2, last_token_s=0.4)
+    ((level, text),) = levels(make_checked([silent, heard]))
+    assert level == "warning"
+    assert text.startswith("1 turn succeeded, but no output of theirs could be read")
+    assert levels(make_checked([heard])) == [("ok", OK)]
