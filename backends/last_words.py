@@ -17,7 +17,9 @@ LAST_LINES = 400
 LONGEST_LINE = 2_000
 """Bytes of a line that are remembered."""
 _PROBLEM = re.compile(r"\b\w*(?:Error|Exception|Interrupt)\b: \S|out of memory|Killed|Segmentation fault|Aborted|FATAL")
-_WRAPPER = re.compile(r"See root cause above|See stack trace above|EngineDeadError|Failed core proc")
+_WRAPPER = re.compile(
+    r"See root cause above|See stack trace|EngineDeadError|Failed core proc|exception in a background process"
+)
 
 
 class Output:
@@ -46,6 +48,11 @@ class Output:
 def _readable(line: bytes) -> list[str]:
     text = line.decode("utf-8", "replace").rstrip()
     return [text] if text else []
+
+
+def log_name(label: str) -> str:
+    """Return an arm's label as the name of its engine's log."""
+    return re.sub(r"[^\w.=-]+", "-", label).strip("-") + ".log"
 
 
 def last_words(lines: Sequence[str]) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import shlex
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError, EngineLost
 from draftmark.backends.http.backend import HttpBackend, HttpSettings
+from draftmark.backends.last_words import log_name
 from draftmark.backends.redaction import redacted
 from draftmark.backends.servers.launching import ServerProcess
 from draftmark.backends.servers.spec import asks_the_hub
@@ -193,5 +193,5 @@ class LaunchedBackend:
 
 
 def file_name(arm: Arm) -> str:
-    """Return an arm's label as the name of a file."""
-    return re.sub(r"[^\w.=-]+", "-", arm.label).strip("-")
+    """Return an arm's label as the name of a file, without an ending."""
+    return log_name(arm.label).removesuffix(".log")

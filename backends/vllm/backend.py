@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError, EngineLost, TieEvidence, TurnFailed
 from draftmark.backends.engine_process import EngineProcess, RemoteError, last_words
+from draftmark.backends.last_words import log_name
 from draftmark.backends.models import locate
 from draftmark.backends.redaction import redacted
 from draftmark.backends.vllm.installed import installed_vllm
@@ -36,6 +38,12 @@ class VllmBackend:
         self._command = command
         self._process: EngineProcess | None = None
         self._facts: dict[str, Any] = {}
+        self._logs: Path | None = None
+        self._log: Path | None = None
+
+    def keep_logs_in(self, folder: Path) -> None:
+        """Say where the last lines of each engine are kept, one file for each arm."""
+        self._logs = folder
 
     def start(self, arms: Sequence[Arm]) -> None:
         """Start an engine for the one arm given.
@@ -52,6 +60,7 @@ class VllmBackend:
         config = speculative_config(arm)
         environment = {} if asks_the_hub(self._target, config) else {"HF_HUB_OFFLINE": "1"}
         name = f"the vLLM engine of {arm.label}"
+        self._log = None if self._logs is None else self._logs / log_name(arm.label)
         self._process = EngineProcess(self._command, name=name, environment=_quiet() | environment)
         try:
             self._facts = self._process.call(
@@ -64,6 +73,7 @@ class VllmBackend:
             said = last_words(self._process.output)
             self.stop()
             more = f"; its last words: {said}" if said and said not in str(fault) else ""
+            more += "" if self._log is None else f"; its log: {self._log}"
             raise BackendError(f"{name} does not start: {redacted(str(fault))}{more}") from fault
         problem = effective_problem(arm, self._facts["method"], self._facts["draft_length"])
         if problem is not None:
@@ -141,9 +151,19 @@ class VllmBackend:
 
     def stop(self) -> None:
         """End the engine's process and all that it started; safe to call twice."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.stop()
+            self._keep_log(process.output)
+
+    def _keep_log(self, lines: Sequence[str]) -> None:
+        """Add what an engine printed last to its log; a log that cannot be written must not cost the run."""
+        if self._log is None or not lines:
+            return
+        with suppress(OSError):
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(redacted("\n".join(lines)) + "\n")
 
     def _running(self, arm: Arm) -> EngineProcess:
         if self._process is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,29 @@ if TYPE_CHECKING:
     from draftmark.results.records import Arm, CellRecord
     from draftmark.results.store import RunStore
 
+SIGN_EVERY_S = 30.0
+"""How often a start that takes long says that it goes on, seconds."""
 LOGS = "logs"
 """Folder of a run for what its engines write of themselves."""
+
+
+@contextmanager
+def signs_of_life(reporter: Reporter, sentence: str, every_s: float = SIGN_EVERY_S) -> Iterator[None]:
+    """Say every so often that something goes on, and for how long it has."""
+    done = threading.Event()
+
+    def say() -> None:
+        began_s = time.monotonic()
+        while not done.wait(every_s):
+            reporter.say(f"{sentence}: {time.monotonic() - began_s:.0f} s so far")
+
+    thread = threading.Thread(target=say, name="signs of life", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 class Engines:
@@ -60,7 +83,8 @@ class Engines:
         if isinstance(backend, KeepsLogs):
             backend.keep_logs_in(self._store.path / LOGS)
         try:
-            backend.start(self._arms)
+            with signs_of_life(self._reporter, f"still starting {self._spec.kind}{what}"):
+                backend.start(self._arms)
         except BaseException:
             self.stop()
             raise

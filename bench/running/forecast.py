@@ -21,6 +21,13 @@ class Pace:
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        self._starts_s: list[float] = []
+        self.starts_left = 0
+        """Engines that are still to be started."""
+
+    def add_start(self, seconds: float) -> None:
+        """Count one start of an engine."""
+        self._starts_s.append(seconds)
 
     def add(self, cell_id: str, seconds: float) -> None:
         """Count one measured turn."""
@@ -29,7 +36,7 @@ class Pace:
         total[1] += 1
 
     def left(self, remaining: Mapping[str, int]) -> float | None:
-        """Return about how many seconds the remaining turns of each cell take.
+        """Return about how many seconds the remaining turns of each cell take, engine starts included.
 
         A cell without a turn yet is taken to be as slow as the mean of all turns so far; null without any.
         """
@@ -38,7 +45,9 @@ class Pace:
         )
         if not turns:
             return None
-        return sum(count * self._mean(cell_id, seconds / turns) for cell_id, count in remaining.items())
+        asking = sum(count * self._mean(cell_id, seconds / turns) for cell_id, count in remaining.items())
+        starting = self.starts_left * sum(self._starts_s) / len(self._starts_s) if self._starts_s else 0.0
+        return asking + starting
 
     def _mean(self, cell_id: str, otherwise: float) -> float:
         if cell_id not in self._seconds:

@@ -177,16 +177,18 @@ class _Run:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
             engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop)
             try:
-                for launch in launches(
+                planned = launches(
                     groups,
                     launches=self._plan.launches,
                     repeats=self._plan.repeats,
                     one_engine_per_arm=spec.one_engine_per_arm,
-                ):
+                )
+                needed = [one for one in planned if any(self._missing_in(cell, one) for cell in one.cells)]
+                for number, launch in enumerate(needed, start=1):
                     if self._stop.requested:
                         return
-                    if any(self._missing_in(cell, launch) for cell in launch.cells):
-                        self._launch(spec, groups, launch, engines, loop)
+                    self._pace.starts_left = len(needed) - number
+                    self._launch(spec, groups, launch, engines, loop)
                 self._compare(groups, engines)
             finally:
                 engines.stop()
@@ -213,7 +215,9 @@ class _Run:
     ) -> None:
         """Start an engine and measure a launch; an engine of one arm alone may fail without ending the run."""
         try:
+            began_s = self._clock()
             backend = engines.start(launch.cells, self._cells)
+            self._pace.add_start(self._clock() - began_s)
             session.refresh_models(self._store, self._materials)
             asker = Asker(
                 backend,
