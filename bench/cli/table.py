@@ -39,6 +39,15 @@ _COLUMNS = (
     "speed-up\n[95% interval]",
     "lossless",
 )
+_WAITS = (
+    ("first", "ttft_p50", ".0f", 1000),
+    ("last", "ttft_p99", ".0f", 1000),
+    ("rate", "achieved_request_rate", ".2f", 1),
+    ("met", "objectives_met", ".1%", 1),
+    ("goodput", "goodput", ".2f", 1),
+)
+"""What is said, the metric it is, its format, and what it is multiplied by."""
+_LEGEND = "tok/s counts the wait for the first token; ms per token does not."
 
 
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
@@ -51,8 +60,11 @@ def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[Rendera
         cells = [cell for cell in shown if cell.group == group]
         overall = [cell for cell in cells if cell.category is None]
         table = [_table(summary, cells)] if any(cell.turns_ok or cell.turns_failed for cell in overall) else []
-        parts += ["", _title(cells[0]), *table, *_unfinished(overall), *_words(overall, void), *_hint(overall, void)]
+        parts += ["", _title(cells[0]), *table, *_waits(overall), *_unfinished(overall)]
+        parts += [*_words(overall, void), *_hint(overall, void)]
     parts += [_failures(summary)] if summary.failures else []
+    if any(isinstance(part, Table) for part in parts):
+        parts += ["", Text(_LEGEND, style="dim")]
     return parts
 
 
@@ -103,6 +115,28 @@ def _table(summary: RunSummary, cells: list[CellSummary]) -> Table:
         if cell.status != "left out":
             table.add_row(*_row(cell, Counter(row.verdict for row in excess(found[cell.cell_id], control))))
     return table
+
+
+def _waits(cells: list[CellSummary]) -> list[Text]:
+    """Say how long users wait and what met the objectives: for loads, and where there is no speed-up to show."""
+    alone = all(cell.concurrency == 1 for cell in cells) and any(map(is_baseline, cells))
+    met = [cell.metrics.get("objectives_met") for cell in cells]
+    if alone and all(metric is None or metric.value is None for metric in met):
+        return []
+    told = [(cell.arm, _waits_of(cell)) for cell in cells if cell.turns_ok]
+    return [Text(f"{harmless(arm)}: {', '.join(waits)}") for arm, waits in told if waits]
+
+
+def _waits_of(cell: CellSummary) -> list[str]:
+    found = {name: _number(cell.metrics.get(metric), form, times=times) for name, metric, form, times in _WAITS}
+    told = []
+    if found["first"] != DASH:
+        told.append(f"first token after {found['first']} ms (median), {found['last']} ms (99%)")
+    if cell.open_load is not None and found["rate"] != DASH:
+        told.append(f"{found['rate']} requests/s sent")
+    if found["met"] != DASH:
+        told.append(f"objectives met by {found['met']}, goodput {found['goodput']} turns/s")
+    return told
 
 
 def _unfinished(cells: list[CellSummary]) -> list[Text]:

@@ -284,6 +284,22 @@ def test_a_lamp_names_the_suites_and_arms_it_speaks_of(summary: RunSummary) -> N
         assert f"note: {named}so it is" in text_of(summary.model_copy(update={"lamps": [lamp]}))
 
 
+def test_what_met_the_objectives_is_told_with_how_long_users_wait(summary: RunSummary) -> None:
+    assert "first token after" not in text_of(summary)
+    told = with_metrics(
+        summary,
+        "ngram D=3",
+        ttft_p50=MetricValue(value=0.102, n=8, unit="s"),
+        ttft_p99=MetricValue(value=0.1834, n=8, unit="s"),
+        objectives_met=MetricValue(value=0.976, n=8, unit="1"),
+        goodput=MetricValue(value=6.344, n=8, unit="turns/s"),
+    )
+    assert (
+        "ngram D=3: first token after 102 ms (median), 183 ms (99%), objectives met by 97.6%, goodput 6.34 turns/s"
+        in text_of(told).splitlines()
+    )
+
+
 def test_the_table_fits_eighty_columns(run_folder: Path, summary: RunSummary) -> None:
     speedup = MetricValue(value=1.32, low=1.1, high=1.58, n=8, unit="1")
     lines = text_of(with_metrics(summary, "ngram D=3", speedup=speedup)).splitlines()
