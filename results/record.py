@@ -11,7 +11,7 @@ Seconds = FiniteFloat
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """How many tokens, steps or drafts one call had; no engine gives more."""
-TokenId = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+TokenId = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 """A token's number in a vocabulary."""
 
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]

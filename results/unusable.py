@@ -1,4 +1,4 @@
-"""Stored turns whose counts no engine can have: read as failed ones, so that one of them does not take a run with it."""
+"""Stored turns with counts that no engine can have: read as failed ones, so that one does not take a run with it."""
 
 from __future__ import annotations
 

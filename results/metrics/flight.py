@@ -155,9 +155,8 @@ class Delivered:
 
     tokens: float
     shared_out: float
-    """How many of them are a share of an answer of which only the total is known, by its chunks."""
-    at_ends: float
-    """How many of them are a share of a chunk of known size whose making crosses an end of a stretch."""
+    """How many may lie on the other side of an end: of each share of a chunk, or of an answer of which only the total
+    is known, the lesser of the part within and the part without."""
     unknown: bool
     """Some answer's tokens, or the stamps of its chunks, are unknown."""
 
@@ -171,21 +170,21 @@ def delivered_within(cell: CellColumns, times: Sequence[Times]) -> Delivered:
     another, which ended the stretch, would lose tokens that were made within. Where the tokens of an answer's chunks
     are unknown, each is taken to hold as many.
     """
-    tokens = shared_out = at_ends = 0.0
+    tokens = shared_out = 0.0
     unknown = False
     for block in cell.blocks():
         shares, sizes = _shares_within(block, times), block.chunk_count
         within = segment_sums(shares, block.chunk_offsets)
         known = segment_sums(block.chunk_tokens < 0, block.chunk_offsets) == 0
-        of_chunks = np.where(block.chunk_tokens > 0, block.chunk_tokens, 0) * shares
-        exact = segment_sums(of_chunks, block.chunk_offsets)
-        crossing = segment_sums(np.where((shares > 0) & (shares < 1), of_chunks, 0.0), block.chunk_offsets)
-        share = np.divide(within * np.maximum(block.tokens, 0), sizes, out=np.zeros(len(block)), where=sizes > 0)
-        tokens += float(np.where(known, exact, share).sum())
-        shared_out += float(share[~known & (within < sizes)].sum())
-        at_ends += float(crossing[known].sum())
+        held = np.maximum(block.chunk_tokens, 0)
+        totals = np.maximum(block.tokens, 0)
+        spread = np.divide(within * totals, sizes, out=np.zeros(len(block)), where=sizes > 0)
+        tokens += float(np.where(known, segment_sums(held * shares, block.chunk_offsets), spread).sum())
+        crossing = segment_sums(held * np.minimum(shares, 1.0 - shares), block.chunk_offsets)
+        beyond = np.where(sizes > 0, np.maximum(totals - spread, 0.0), 0.0)
+        shared_out += float(np.where(known, crossing, np.minimum(spread, beyond)).sum())
         unknown |= bool((block.ok & np.where(sizes > 0, ~known & (block.tokens < 0), block.tokens != 0)).any())
-    return Delivered(tokens, shared_out, at_ends, unknown)
+    return Delivered(tokens, shared_out, unknown)
 
 
 def _shares_within(cell: CellColumns, times: Sequence[Times]) -> Floats:
@@ -233,4 +232,5 @@ def _covered(part: Times, stamps: Floats) -> Floats:
     lengths = np.concatenate([[0.0], np.cumsum(part.ends - part.begins)])
     place = np.searchsorted(part.begins, stamps, side="right")
     beyond = np.where(place > 0, np.maximum(part.ends[np.maximum(place - 1, 0)] - stamps, 0.0), 0.0)
-    return lengths[place] - beyond
+    covered: Floats = lengths[place] - beyond
+    return covered

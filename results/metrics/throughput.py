@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 STEADY_SHARE = 0.95
 """Share of the concurrency that must be in flight for a moment to count as steady."""
-MOST_AT_ENDS = 0.05
-"""Share of the tokens that may rest on how a piece is shared out at the ends of the window before it is said."""
+MOST_SHARED_OUT = 0.05
+"""Share of the tokens that may lie on the other side of the window's ends before it is said."""
 FEWEST_REPEATS = 3
 """Below this many repeats a spread is called rough."""
 
@@ -64,18 +64,13 @@ def _in_window(evidence: Evidence) -> Outcome:
         never = f"{needed} requests were never in flight at once, as concurrency {evidence.concurrency} wants"
         return missing(never if scheduled is None else NO_TIMES)
     notes = ["steady window; no interval" if scheduled is None else "between warm-up and cool-down; no interval"]
-    at_ends = found.at_ends > MOST_AT_ENDS * found.tokens
-    if at_ends:
+    spread = found.shared_out > MOST_SHARED_OUT * found.tokens
+    if spread:
         notes.append(
-            f"{found.at_ends / found.tokens:.1%} of the tokens, of pieces that were made across the window's ends, are "
-            "shared out by time"
+            f"{found.shared_out / found.tokens:.1%} of the tokens may lie on the other side of the window's ends: they "
+            "are shared out by time and chunks"
         )
-    if found.shared_out:
-        notes.append(
-            f"tokens per chunk are unknown: {found.shared_out / found.tokens:.1%} of the tokens, of answers that cross "
-            "the window's ends, are shared out by chunks"
-        )
-    source: Source = "inferred" if found.shared_out or at_ends else "timed"
+    source: Source = "inferred" if spread else "timed"
     return Outcome(found.tokens / seconds, evidence.turns_ok, source, notes=tuple(notes))
 
 
@@ -101,8 +96,8 @@ def output_tps(evidence: Evidence) -> Outcome:
     Above: tokens delivered while at least 95% of the concurrency was in flight / the length of those times. Open loop:
     tokens delivered between warm-up and cool-down, from the first arrival to the last / that time. A chunk's tokens
     were made between the chunk before it (or sending) and its own stamp: where that crosses an end of these times, the
-    share of it that lies within counts. If more than 5% of the tokens rest on this, or an engine tells the tokens of
-    whole answers only and some cross an end, the number is called inferred.
+    share of it that lies within counts; chunks of unknown size hold as many tokens each. If more than 5% of the tokens
+    may lie on the other side of an end, the number is called inferred.
     """
     return _headline(evidence)
 

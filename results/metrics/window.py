@@ -142,23 +142,36 @@ def window_counts(cell: CellColumns, facts: Mapping[str, Any] | None) -> WindowC
 
 def _problem(cell: CellColumns, windows: Sequence[Mapping[str, Any]], sums: Mapping[str, float]) -> str | None:
     """Say why windows do not hold a cell's tokens and nothing else; null if they do."""
-    spoilt = int((~explained(cell)).sum())
-    if spoilt:
-        return f"its counters cannot be shared out: {spoilt} of {len(cell)} turns failed or ended at a stop string"
-    if (reset := next(filter(None, map(reset_in, windows)), None)) is not None:
-        return reset
+    if (reason := _unexplained(cell) or next(filter(None, map(reset_in, windows)), None)) is not None:
+        return reason
     if "output_tokens" not in sums:
         return "it counts no output tokens, by which these turns could be known"
-    counted, own = round(sums["output_tokens"]), int(cell.tokens.sum())
-    if counted == 0 and own > 0:
-        return f"its counters stood still while it gave the {own:,} tokens of these turns"
-    if counted < own:
-        return f"it counted {counted:,} tokens where these turns have {own:,}: one of its two counts is wrong"
-    if counted != own:
-        return f"it counted {counted:,} tokens where these turns have {own:,}, so that others used it too"
+    if (other := _of_others(round(sums["output_tokens"]), int(cell.tokens.sum()))) is not None:
+        return other
     if VERIFIED not in sums and not all(name in sums for name in _OF_DRAFTS):
         return "it counts no drafts"
     return None
+
+
+def _unexplained(cell: CellColumns) -> str | None:
+    """Say which turns left tokens in the counters that nobody knows; null if none did."""
+    uncounted = int((cell.ok & (cell.tokens < 0)).sum())
+    if uncounted:
+        return f"its counters cannot be held against its answers: the tokens of {uncounted} of {len(cell)} are unknown"
+    spoilt = int((~explained(cell)).sum())
+    if spoilt:
+        return f"its counters cannot be shared out: {spoilt} of {len(cell)} turns failed or ended at a stop string"
+    return None
+
+
+def _of_others(counted: int, own: int) -> str | None:
+    """Say why an engine's count of tokens is not that of the turns; null if it is."""
+    if counted == own:
+        return None
+    if counted == 0:
+        return f"its counters stood still while it gave the {own:,} tokens of these turns"
+    told = f"it counted {counted:,} tokens where these turns have {own:,}"
+    return f"{told}: one of its two counts is wrong" if counted < own else f"{told}, so that others used it too"
 
 
 def _counts(cell: CellColumns, sums: Mapping[str, float]) -> WindowCounts:

@@ -72,8 +72,8 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
     silent = int((columns.ok & timeless & (columns.tokens != 0)).sum())
     if silent:
         text = (
-            f"{counted(silent, 'turn')} succeeded, but no output of theirs could be read, so that none of their times is "
-            "known; where all turns are such, speed and times show nothing. See what the server sends."
+            f"{counted(silent, 'turn')} succeeded, but no output of theirs could be read, so that none of their times "
+            "is known; where all turns are such, speed and times show nothing. See what the server sends."
         )
         yield cell.lamp("values", "warning", text)
     if unknown:

@@ -45,9 +45,9 @@ def test_it_is_read_as_a_failed_turn_that_says_so(make_turn: MakeTurn, changes: 
     assert told in found.failure.message
 
 
-@pytest.mark.parametrize(("changes", "told"), HUGE)
-def test_no_new_record_can_hold_it(make_turn: MakeTurn, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told.split(" ", 1)[0].split(".")[0]):
+@pytest.mark.parametrize("changes", [changes for changes, _ in HUGE])
+def test_no_new_record_can_hold_it(make_turn: MakeTurn, changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(changes))):
         make_turn(**changes)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from draftmark.results import upgrade
 from draftmark.results.errors import ResultsError
-from draftmark.results.record import Record
 from draftmark.results.records import SCHEMA_VERSION, RunManifest, TurnRecord
 from draftmark.results.store import RunStore
 from draftmark.results.upgrade import Upgrade, read_record
@@ -17,6 +16,8 @@ from draftmark.results.upgrade import Upgrade, read_record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from draftmark.results.record import Record
 
     MakeManifest = Callable[..., RunManifest]
     MakeTurn = Callable[..., TurnRecord]

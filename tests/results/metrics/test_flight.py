@@ -66,7 +66,7 @@ class TestUnknownChunks:
         found = measured(unknown(a, 20), unknown(b, 8), concurrency=2)["output_tps"]
         assert found.value == pytest.approx((20 * 2.5 / 4 + 8 * 2 / 4) / 4)
         assert found.source == "inferred"
-        assert "100.0% of the tokens" in str(found.note)
+        assert "69.7% of the tokens" in str(found.note)  # 7.5 of a's and 4 of b's, of 12.5 + 4
 
     def test_what_is_known_of_one_answer_is_used(self, flown: Build, measured: Measure) -> None:
         a = flown("a", 0.0, 1.0, 2.0, 6.0, tokens=[7, 1, 2])  # two of its chunks came before both were in flight
@@ -113,7 +113,7 @@ class TestUnknownChunks:
         ]
         exact, spread = (delivered_within(cell, steady_times(cell, needed)) for cell in cells)
         assert spread.tokens == pytest.approx(exact.tokens)
-        assert exact.shared_out == 0
+        assert exact.shared_out <= exact.tokens + 1e-9
         assert spread.shared_out <= spread.tokens + 1e-9
 
 
@@ -131,8 +131,7 @@ class TestEnds:
         found = measured(*turns, concurrency=4)
         assert found["output_tps"].value == pytest.approx(4 * 30, rel=1e-5)
         assert found["output_tps_whole_run"].value == pytest.approx(4 * 30, rel=1e-5)
-        assert found["output_tps"].source == "inferred"
-        assert "are shared out by time" in str(found["output_tps"].note)
+        assert found["output_tps"].source == "timed"
 
     def test_unknown_chunks_of_answers_that_end_together_lose_nothing(self, flown: Build, measured: Measure) -> None:
         turns = [unknown(flown(f"q{i}", 0.0, 1 + i * 1e-6), 30) for i in range(4)]
@@ -145,7 +144,7 @@ class TestEnds:
         )
         found = delivered_within(cell, steady_times(cell, 2))
         assert found.tokens == pytest.approx(8 * 3 / 4 + 1 + 5 + 6 * 2 / 4)
-        assert found.at_ends == pytest.approx(8 * 3 / 4 + 6 * 2 / 4)
+        assert found.shared_out == pytest.approx(8 * 1 / 4 + 6 * 2 / 4)
 
     def test_a_piece_made_across_a_pause_between_two_windows_counts_in_both(self, flown: Build) -> None:
         # a and b from 0 to 2, a and c from 3 to 6; a's only chunk is made from 0 to 6, and the pause is 1/6 of that.

@@ -54,8 +54,8 @@ def test_failed_turns_give_no_tokens(make_turn: Build, measured: Measure) -> Non
 
 
 def test_above_one_in_flight_only_the_steady_window_counts(make_turn: Build, measured: Measure) -> None:
-    # Both in flight from 1 to 4, a alone before, b alone after. Made then: of a's tokens 2 and half of the one from 0.5 to
-    # 1.5, of b's 6 and a third of the two from 3 to 6.
+    # Both in flight from 1 to 4, a alone before, b alone after. Made then: of a's tokens 2 and half of the one from 0.5
+    # to 1.5, of b's 6 and a third of the two from 3 to 6.
     a = make_turn(
         "a",
         output_tokens=4,
