@@ -35,9 +35,7 @@ def family(leader: int, mark: str, *, below: int | None = None) -> list[psutil.P
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             belongs = (
-                process.pid in descendants
-                or os.getsid(process.pid) == leader
-                or process.environ().get(MARK) == mark
+                process.pid in descendants or os.getsid(process.pid) == leader or process.environ().get(MARK) == mark
             )
             if belongs and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)

@@ -43,7 +43,7 @@ def server_plan(asked: Asked) -> dict[str, Any]:
         PlanError: the URL or a name is wrong, or the server lists no single model, or one whose name cannot be kept.
         BackendError: nothing answers there, or it wants a key.
     """
-    backend = {"kind": "openai", "base_url": asked.url, "model": asked.model or "unknown"}
+    backend: dict[str, Any] = {"kind": "openai", "base_url": asked.url, "model": asked.model or "unknown"}
     if asked.api_key_env is not None:
         backend["api_key_env"] = asked.api_key_env
     if asked.stall_timeout is not None:

@@ -139,6 +139,35 @@ def test_hostile_names_add_no_element_to_the_page(specimen: ModuleType) -> None:
     assert skeleton(HOSTILE) == skeleton("harmless")
 
 
+CONTROLS = "esc\x1b]0;t\x07 c1\x9b bidi\u202eoverride zero\u200bwidth feed\x0c line\u2028 private\ue000 x"
+
+
+def test_control_characters_of_names_are_spelt_out_wherever_they_stand(specimen: ModuleType) -> None:
+    arm = specimen.cell("x", 3, arm=CONTROLS, suite=CONTROLS, metrics=specimen.gain(1.3, 1.1, 1.5, note=CONTROLS))
+    run = specimen.run(specimen.baseline(suite=CONTROLS), arm, name=CONTROLS, plan={"name": CONTROLS})
+    page = render(run, command=CONTROLS)
+    own = render(specimen.run(specimen.baseline(suite="x"), name="x", plan={"name": "x"}))
+    for sign in "\x1b\x07\x9b\u202e\u200b\x0c\u2028\ue000":
+        assert page.count(sign) == own.count(sign)
+    assert "<h1>esc\\x1b]0;t\\x07 c1\\x9b bidi\\u202eoverride" in page
+    charts = [json.loads(text) for at, text in parsed(page).scripts if at.get("type") == "application/json"]
+    assert charts
+    drawn = json.dumps(charts, ensure_ascii=False)
+    assert "esc\\\\x1b]0;t" in drawn
+    assert "\\u001b" not in drawn
+
+
+def test_line_breaks_stay_and_our_own_markup_is_left_alone(page: str) -> None:
+    plan = page[page.index("<pre") : page.index("</pre>")]
+    assert "\n" in plan
+    assert "\\x0a" not in page
+
+
+def test_embedded_texts_are_harmless_at_every_depth() -> None:
+    value = {"a\x1b": [{"b": ("c\x07", 1, None, 1.5)}]}
+    assert json.loads(str(embedded_json(value))) == {"a\\x1b": [{"b": ["c\\x07", 1, None, 1.5]}]}
+
+
 def test_writing_again_replaces_the_page_and_leaves_nothing_else(specimen: ModuleType, tmp_path: Path) -> None:
     out = tmp_path / "new" / "site"
     first = write_site(specimen.run(specimen.baseline(), name="first"), out)
@@ -153,7 +182,7 @@ def test_a_folder_that_cannot_be_made_ends_with_a_sentence_and_exit_code_three(
 ) -> None:
     taken = tmp_path / "site"
     taken.write_text("a file")
-    with pytest.raises(DocumentWriteError, match=r"cannot write .*site.*--out") as caught:
+    with pytest.raises(DocumentWriteError, match=r"cannot write .*site.* is a file, no folder; .*--out") as caught:
         write_site(specimen.run(specimen.baseline()), taken)
     assert caught.value.exit_code == 3
     assert taken.read_text() == "a file"

@@ -128,6 +128,26 @@ def test_failed_turns_end_with_1_and_are_told(
     assert "the run produced no token at all" in said.err
 
 
+def test_answers_without_a_count_of_tokens_are_not_called_failed(
+    call: Call, plan_file: PlanFile, tmp_path: Path, fake: Any, monkeypatch: Any
+) -> None:
+    whole = fake.FakeBackend._answer
+    bare = {"output_tokens": None, "output_ids": None, "token_source": None, "steps": None}
+    monkeypatch.setattr(fake.FakeBackend, "_answer", lambda *told: whole(*told).model_copy(update=bare))
+    said = call("run", plan_file(), "--out", tmp_path / "run")
+    assert said.code == 1
+    assert "no token is counted: 15 turns were answered without a count" in said.err
+    assert "failed" not in said.err.replace("failed turns", "")
+
+
+def test_a_run_folder_that_is_a_file_or_device_is_told_as_such(call: Call, plan_file: PlanFile, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", "/dev/null"):
+        said = call("run", plan_file(), "--out", path)
+        assert said.code == 3
+        assert f"cannot write {path}: something that is no folder has that name; name another folder" in said.err
+
+
 def test_a_folder_that_cannot_be_written_ends_with_3(call: Call, plan_file: PlanFile, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for option in ("--out", "--runs-root"):

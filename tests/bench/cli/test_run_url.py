@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.backends.mock import MockSettings, mock_process
+from draftmark.bench.cli.suites import find_suite
+from draftmark.bench.plans.document import PlanError
+from draftmark.bench.plans.served import Asked, server_plan
 from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise
 
@@ -76,6 +79,8 @@ def test_the_same_command_goes_on_with_the_run(
         (["--url", "http://127.0.0.1:9", "--suite", "codign"], "did you mean 'coding'?"),
         (["--url", "http://127.0.0.1:9", "--api-key-env", "NO_SUCH_KEY"], "the environment variable NO_SUCH_KEY"),
         (["plan.yaml", "--url", "http://127.0.0.1:9"], "not both"),
+        (["--url", "http://127.0.0.1:9", "--stall-timeout", "0"], "stall_timeout_s: must be above 0"),
+        (["--url", "http://127.0.0.1:9", "--stall-timeout", "inf"], "stall_timeout_s: must be a finite number"),
         ([], "name a plan file, or a server with --url"),
     ],
 )
@@ -84,6 +89,59 @@ def test_what_is_wrong_is_told_in_a_sentence(plain_call: Callable[..., Any], wor
     assert said.code == 2
     assert sentence in " ".join(said.err.split())
     assert KEY not in said.err + said.out
+
+
+def test_a_server_that_falls_silent_is_waited_for_as_long_as_asked(
+    plain_call: Callable[..., Any], suite: Path, tmp_path: Path
+) -> None:
+    words = [
+        "--suite",
+        suite,
+        "--limit",
+        "1",
+        "--max-tokens",
+        "20",
+        "--stall-timeout",
+        "0.3",
+        "--out",
+        tmp_path / "run",
+    ]
+    with mock_process(MockSettings(lies=("stall",))) as url:
+        said = plain_call("run", "--url", url, *words)
+    assert said.code == 1
+    store = RunStore.read(tmp_path / "run")
+    (cell,) = store.manifest.cells
+    first, later = store.turns(cell.cell_id)
+    assert first.failure is not None
+    assert "nothing came for 0.3 seconds" in first.failure.message
+    assert later.status == "failed"
+
+
+LOOKING = "draftmark.bench.plans.served._look"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("org/tiny", "org/tiny"),
+        ("<script>x</script>", "<script>x</script>"),
+        ("/srv/models/tiny", "tiny"),
+    ],
+)
+def test_a_run_is_called_as_the_server_calls_its_model(
+    monkeypatch: pytest.MonkeyPatch, suite: Path, model: str, name: str
+) -> None:
+    monkeypatch.setattr(LOOKING, lambda _: ({"served_model": model, "dialect": "openai"}, None))
+    plan = server_plan(Asked("http://127.0.0.1:9", [find_suite(str(suite), None)], [1]))
+    assert (plan["name"], plan["backends"][0]["model"]) == (name, model)
+
+
+def test_a_model_whose_name_cannot_be_kept_is_told_with_its_server(
+    monkeypatch: pytest.MonkeyPatch, suite: Path
+) -> None:
+    monkeypatch.setattr(LOOKING, lambda _: ({"served_model": "m" * 201, "dialect": "openai"}, None))
+    with pytest.raises(PlanError, match=r"the server at \S+:9 calls its model by a name of 201 characters"):
+        server_plan(Asked("http://127.0.0.1:9", [find_suite(str(suite), None)], [1]))
 
 
 def test_an_exact_length_needs_the_tokenizer(plain_call: Callable[..., Any], server: str) -> None:

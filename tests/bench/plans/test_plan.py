@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
+from draftmark.backends.registry import BACKENDS, DRAFTERS
 from draftmark.bench.plans.document import Problem
-from draftmark.bench.plans.plan import PlanError, load_plan, refuse
+from draftmark.bench.plans.load import LOADS
+from draftmark.bench.plans.plan import PlanError, PlanSettings, load_plan, refuse
 from draftmark.results.records import Sampling
+from draftmark.suites.registry import SUITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +136,39 @@ WRONG_NUMBERS = {
 def test_wrong_numbers_are_told_in_words(problems: Any, entry: str, said: str) -> None:
     text = edited("{temperature: 0, max_tokens: 64, seed: 0}", f"{{{entry}}}")
     assert problems(text) == [f"10: {said}"]
+
+
+def test_a_number_that_is_not_finite_is_all_that_is_told(problems: Any) -> None:
+    lines = [
+        "name: a",
+        "target: tiny",
+        "backends: [{kind: openai, base_url: 'http://127.0.0.1:9', model: m, stall_timeout_s: .inf}]",
+        "drafters: [{kind: as-served}]",
+        "baseline: false",
+        "suites: [{kind: humaneval}]",
+    ]
+    assert problems("\n".join(lines)) == ["3: backends[0].stall_timeout_s: .inf is not a finite number"]
+
+
+def specs() -> dict[str, Any]:
+    """Every kind of every table, every load and the plan's own settings, by name."""
+    tables = {"backend": BACKENDS, "drafter": DRAFTERS, "suite": SUITES}
+    found = {f"{noun} {kind}": table.resolve(kind) for noun, table in tables.items() for kind in table.builtin}
+    return found | {f"load {kind}": model for kind, model in LOADS.items()} | {"plan": PlanSettings}
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_no_spec_takes_a_number_that_is_not_finite(value: float) -> None:
+    tried = set()
+    for name, model in specs().items():
+        numbers = {key: field for key, field in model.model_fields.items() if re.search(r"\bfloat\b", repr(field))}
+        for key, field in numbers.items():
+            told, written = field.alias or key, [value] if "list[" in repr(field) else value
+            with pytest.raises(ValidationError) as caught:
+                model.model_validate_json(json.dumps({told: written}))
+            assert any(error["type"] == "finite_number" for error in caught.value.errors() if error["loc"][0] == told)
+            tried.add(f"{name}: {key}")
+    assert {"backend openai: stall_timeout_s", "drafter suffix: max_spec_factor", "load ramp: to_rate"} <= tried
 
 
 KINDS = "none, ngram, suffix, draft-model, eagle, eagle3, mtp, dflash, dspark, medusa, custom, synthetic, as-served"
