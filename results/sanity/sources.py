@@ -149,8 +149,8 @@ def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
     elif generated < ours:
         text = (
             f"In launch {window['launch']} the engine's counters have {generated:,.0f} generated tokens, and the "
-            f"counts that came with its answers {ours:,.0f}: it cannot have given more than it generated, so one of the "
-            "two is wrong. Speed rests on the second."
+            f"counts that came with its answers {ours:,.0f}: it cannot have given more than it generated, so one of "
+            "the two is wrong. Speed rests on the second."
         )
         yield cell.lamp("identities", "warning", text)
     elif ours != generated:
