@@ -33,8 +33,9 @@ def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
     ids = [cell.summary.cell_id for cell in cells]
     baseline = next((cell for cell in cells if cell.is_baseline), None)
     if baseline is None or not baseline.ran:
+        planned = baseline is not None  # a plan without one meant to have none
         text = "No turn ran without speculation, so there is nothing to compare with and no speed-up."
-        yield Lamp(name="baseline", level="warning", text=text, cells=ids)
+        yield Lamp(name="baseline", level="warning" if planned else "note", text=text, cells=ids)
         return
     if len(baseline.columns.drafted) and baseline.columns.drafted.max() > 0:
         text = "The baseline drafted tokens: speculation was not off, so every speed-up here is void."

@@ -35,7 +35,9 @@ def check_output(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
         yield control.lamp("losslessness", "warning" if _verdicts(unsteady)["fault"] else "note", text)
     for cell in cells:
         if cell.drafts and cell.ran:
-            yield _check(cell, unsteady)
+            lamp = _check(cell, unsteady)
+            planned = any(one.is_baseline for one in cells)  # a plan without a baseline meant to compare nothing
+            yield lamp if planned or lamp.level != "warning" else lamp.model_copy(update={"level": "note"})
 
 
 def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
