@@ -109,7 +109,8 @@ def _seconds(run: RunReader, cell: CellRecord) -> list[float]:
     from draftmark.results.metrics.flight import counted_turns
     from draftmark.results.metrics.stamps import span
 
-    turns, load = CellColumns.from_turns(run.turns(cell.cell_id)), cell.key.load
+    most, load = cell.key.sampling.max_tokens, cell.key.load
+    turns = CellColumns.from_turns(run.turns(cell.cell_id), max_tokens=most)
     if not isinstance(load, ClosedLoad):
         turns = turns.select(counted_turns(turns, load))
     known, seconds = span(turns, "sent_s", "last_s")

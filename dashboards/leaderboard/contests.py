@@ -108,7 +108,8 @@ def _ratio_of_speedups(sums: Floats) -> Floats:
 
 
 def _counted(run: RunReader, cell: CellRecord) -> CellColumns:
-    columns, load = CellColumns.from_turns(run.turns(cell.cell_id, phase=None)), cell.key.load
+    most, load = cell.key.sampling.max_tokens, cell.key.load
+    columns = CellColumns.from_turns(run.turns(cell.cell_id, phase=None), max_tokens=most)
     return columns if isinstance(load, ClosedLoad) else columns.select(counted_turns(columns, load))
 
 
