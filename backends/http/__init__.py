@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
 from draftmark.backends.base import Backend, BackendError, BackendSpec
-from draftmark.backends.redaction import named_like_a_secret
+from draftmark.backends.http.request import header_problem, url_problem
+from draftmark.backends.redaction import known_key, looks_like_a_key, named_like_a_secret, secret_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["OpenaiSpec"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_OF_DRAFTMARK = ("messages", "prompt", "model", "stream", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
+_OF_DRAFTMARK = (
+    *("messages", "prompt", "model", "stream", "max_tokens", "max_completion_tokens", "n_predict"),
+    *("temperature", "top_p", "top_k", "seed", "stop", "ignore_eos"),
+)
+_OTHER_ANSWERS = {
+    "n": "one answer is measured at a time, and the server counts the tokens of all",
+    "best_of": "one answer is measured at a time, and the server counts the tokens of all",
+    "use_beam_search": "one answer is measured at a time, and the server counts the tokens of all",
+    "echo": "the prompt in the output would be measured as output",
+}
+_OF_THE_CLIENT = ("content-length", "transfer-encoding", "connection", "accept-encoding")
+"""Headers by which the client frames its requests, and asks that nothing be compressed."""
 
 
 class OpenaiSpec(BackendSpec):
@@ -66,21 +78,36 @@ class OpenaiSpec(BackendSpec):
     @field_validator("base_url")
     @classmethod
     def _plain_url(cls, url: str) -> str:
+        problem = url_problem(url)
+        if problem is not None:
+            raise ValueError(problem)
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be a URL such as http://127.0.0.1:8000")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError(
                 "must hold no user, password or query, since it is written into the results; put a key into a header, "
                 "as ${NAME} of an environment variable"
             )
+        if known_key(url):
+            raise ValueError("holds what looks like a key, and is written into the results; put it into a header")
         return url
 
     @field_validator("headers")
     @classmethod
-    def _no_keys(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _plain_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        seen: set[str] = set()
         for name, value in headers.items():
-            if named_like_a_secret(name) and not _VARIABLE.search(value):
+            problem = header_problem(name, value)
+            if problem is not None:
+                raise ValueError(problem)
+            if name.lower() in _OF_THE_CLIENT:
+                raise ValueError(f"{name} is set by Draftmark's client; take it away here")
+            if name.lower() in seen:
+                raise ValueError(f"{name} is there twice, in small and in capital letters")
+            seen.add(name.lower())
+            literal = _VARIABLE.sub("", value)
+            if "${" in literal:
+                raise ValueError(f"{name} has ${{ without the name of a variable and a closing }}: write ${{NAME}}")
+            if (named_like_a_secret(name) and literal == value) or looks_like_a_key(literal):
                 raise ValueError(
                     f"{name} holds a key, which would be written into the results; put it into an environment "
                     f"variable and write {name}: ${{NAME}}"
@@ -93,6 +120,15 @@ class OpenaiSpec(BackendSpec):
         ours = [name for name in body if name in _OF_DRAFTMARK]
         if ours:
             raise ValueError(f"{ours[0]} is set by the plan's own keys; take it away here")
+        other = next((name for name in body if name in _OTHER_ANSWERS), None)
+        if other is not None:
+            raise ValueError(f"{other} cannot be asked for: {_OTHER_ANSWERS[other]}; take it away here")
+        secret = [*secret_keys(body), *_values_like_keys(body)]
+        if secret:
+            raise ValueError(
+                f"{secret[0]} holds a key, which would be written into the results; give keys to the server in a "
+                "header, as ${NAME} of an environment variable"
+            )
         return body
 
     def served_model(self) -> str:
@@ -157,3 +193,14 @@ class OpenaiSpec(BackendSpec):
     def _variables(self) -> list[str]:
         named = [name for text in self.headers.values() for name in _VARIABLE.findall(text)]
         return [*([] if self.api_key_env is None else [self.api_key_env]), *named]
+
+
+def _values_like_keys(value: object, place: str = "") -> list[str]:
+    """Return the places of texts that have the form of a well-known key, in plain data of any depth."""
+    if isinstance(value, dict):
+        inner = [(f"{place}.{key}".removeprefix("."), one) for key, one in value.items()]
+    elif isinstance(value, list):
+        inner = [(f"{place}[{index}]", one) for index, one in enumerate(value)]
+    else:
+        return [place] if isinstance(value, str) and known_key(value) else []
+    return [found for name, one in inner for found in _values_like_keys(one, name)]

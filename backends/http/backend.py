@@ -15,9 +15,11 @@ from draftmark.backends.http.clients import Clients
 from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.dialects.counting import Counting
 from draftmark.backends.http.dialects.detecting import detect
+from draftmark.backends.http.failures import compressed, failure_of_status, quoted, redirect
 from draftmark.backends.http.observing import observation
 from draftmark.backends.http.questions import request_of
 from draftmark.backends.http.reading import read_answer
+from draftmark.backends.http.shapes import decoded
 from draftmark.results.roles import speculates
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ MOST_PROCESSES = max(1, (os.cpu_count() or 2) // 2)
 """The server may need the other cores, where it runs on this machine."""
 SERVER_ANSWERS_S = 30.0
 """Longest wait for what a server says of itself, seconds."""
+_NO_LIST = (404, 405, 501)
+"""What servers answer that list no models; their answers can be measured all the same."""
 STILL_S = 5.0
 """Longest wait for its counters to stand still, seconds."""
 
@@ -98,7 +102,11 @@ class HttpBackend:
             raise BackendError(f"the server runs otherwise than asked: {problem}")
 
     def look(self) -> dict[str, Any]:
-        """Ask the server what it is and return that, its dialect included; raises `BackendError` as `start` does."""
+        """Ask the server what it is and return that, its dialect included.
+
+        Raises:
+            BackendError: nothing answers there, it wants a key, it redirects, or what answers is no such server.
+        """
         self._facts, dialect = asyncio.run(self._ask_about_itself())
         self._dialect = dialect_of(dialect)
         self._counting = Counting(self._dialect)
@@ -130,7 +138,8 @@ class HttpBackend:
         asked = request_of(request, self._settings, self._dialect, drafts=drafts)
         clients = self._clients_for(request.at_once)
         exchange = await clients.post(asked.path, json.dumps(asked.body, separators=(",", ":")).encode())
-        answer = read_answer(exchange, chat=asked.chat, secrets=self._settings.secrets)
+        stops = bool(request.sampling.stop)
+        answer = read_answer(exchange, chat=asked.chat, secrets=self._settings.secrets, stops=stops)
         acceptance = self._dialect.acceptance(answer, drafts=drafts, resolved=self._facts)
         return observation(exchange, answer, acceptance, request.sampling)
 
@@ -207,11 +216,22 @@ class HttpBackend:
                     f"the server at {shown_url(self._settings.base_url)} wants a key (HTTP {models[0]}); name the "
                     "environment variable that holds it: api_key_env"
                 )
+            problem = odd_answer(seen["/v1/models"])
+            if problem is not None:
+                said = quoted(problem, self._settings.secrets)
+                raise BackendError(
+                    f"the server at {shown_url(self._settings.base_url)} gives no list of models: {said}"
+                )
             name = self._settings.dialect or await detect(get)
             told = {path: _json(await get(path)) for path in dialect_of(name).info_paths}
         finally:
             await client.close()
-        return dialect_of(name).resolved({path: it for path, it in told.items() if it is not None}), name
+        facts = dialect_of(name).resolved({path: it for path, it in told.items() if it is not None})
+        return {key: self._shown(it) for key, it in facts.items()}, name
+
+    def _shown(self, fact: Any) -> Any:
+        """Return what the server says of itself without keys, as far as it is a text."""
+        return quoted(fact, self._settings.secrets) if isinstance(fact, str) else fact
 
     async def _still_counters(self) -> dict[str, float] | None:
         """Ask until two answers agree; counters that move though nothing is in flight are of other traffic."""
@@ -250,11 +270,22 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{host}"
 
 
+def odd_answer(models: Exchange) -> str | None:
+    """Say why what `/v1/models` answered is not from such a server; null for a list, or a server that has none."""
+    status, headers = models.status, models.headers
+    told = redirect(status, headers) or compressed(headers)
+    if models.ending != "complete":
+        told = f"it does not end: {models.problem or models.ending}"
+    elif told is None and (status is None or not 200 <= status < 300):
+        return None if status in _NO_LIST else f"/v1/models: {failure_of_status(status or 0, models.body).message}"
+    elif told is None and decoded(models.body) is None and models.body.strip() != b"null":
+        kind = headers.get("content-type", "no content type")
+        told = f"the answer ({kind}) is no JSON: is this the address of an OpenAI server?"
+    return None if told is None else f"/v1/models: HTTP {status}: {told}"
+
+
 def _json(answer: tuple[int | None, bytes]) -> Any:
     status, body = answer
     if status != 200:
         return None
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None
+    return decoded(body)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from draftmark.backends.base import BackendError
+from draftmark.backends.base import BackendError, EngineLost
 from draftmark.backends.http.client import Client, allow_open_files
 from draftmark.backends.http.frames import HEAD, frame, lengths, unpack_exchange, unpack_window
 from draftmark.backends.http.lateness import Lateness, Window, summary
@@ -99,7 +99,8 @@ class Clients:
         """Send a body from the process with the fewest requests in flight; see `Client.post`.
 
         Raises:
-            BackendError: the path or a header cannot be sent, or the client process is gone.
+            BackendError: the path or a header cannot be sent.
+            EngineLost: the client process is gone, and with it what came of all its turns.
         """
         if not self._count:
             return await self._client.post(path, body, headers=headers)
@@ -149,7 +150,7 @@ class ClientProcess:
         self.in_flight = 0
         """Requests that it was asked and has not answered."""
         self._lock = threading.Lock()
-        self._lost: str | None = None
+        self._lost: tuple[type[BackendError], str] | None = None
         self._stopping = False
         self._number = 0
         self._asked: dict[int, Future[Any]] = {0: Future()}
@@ -235,7 +236,8 @@ class ClientProcess:
         future: Future[Any] = Future()
         with self._lock:
             if self._lost is not None:
-                raise BackendError(self._lost)
+                kind, how = self._lost
+                raise kind(how)
             self._number += 1
             number = self._number
             self._asked[number] = future
@@ -284,16 +286,27 @@ class ClientProcess:
 
     def _lose(self) -> None:
         """Answer every open and every later question by the end of the process."""
+        kind: type[BackendError] = BackendError
         how = "the client process was stopped"
         if not self._stopping:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE_S)
             self._said.seek(0)
             words = last_words(self._said.read().decode("utf-8", "replace").splitlines())
-            how = f"a client process ended by itself{f'; its last words: {words}' if words else ''}"
+            kind = EngineLost
+            how = (
+                f"a client process, which reads the server's answers, {self._ended()}, and the turns in flight are "
+                f"lost; resume the run to ask them again{f'. Its last words: {words}' if words else ''}"
+            )
         with self._lock:
-            self._lost = how
+            self._lost = kind, how
             asked, self._asked = self._asked, {}
         for future in asked.values():
             if future.set_running_or_notify_cancel():
-                future.set_exception(BackendError(how))
+                future.set_exception(kind(how))
+
+    def _ended(self) -> str:
+        code = self._process.returncode
+        if code is None or code >= 0:
+            return "ended by itself"
+        return f"was killed by signal {-code}"

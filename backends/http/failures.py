@@ -10,11 +10,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from draftmark.backends.redaction import redacted
+from draftmark.backends.http.shapes import decoded, shown
+from draftmark.backends.redaction import plain_text, redacted, without
 from draftmark.results.records import TurnFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 LONGEST_QUOTE = 500
 """Characters of a server's words that are kept."""
@@ -50,6 +51,7 @@ _KINDS_OF_HUNDRED = {3: "protocol", 4: "refused"}
 """By the first digit: redirects are not followed."""
 _CREDENTIAL = re.compile(r"\b(bearer|basic)\s+[^\s\"',;}]+", re.IGNORECASE)
 _IN_URL = re.compile(r"(\w+://)[^/\s@]+@")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _IN_QUERY = re.compile(r"([?&](?:api[_-]?key|key|token|access_token)=)[^&\s\"']+", re.IGNORECASE)
 
 
@@ -57,15 +59,13 @@ def quoted(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a server's words without keys: neither those given, nor those of the environment, nor what looks like one.
 
     Args:
-        text: As it was sent; cut after `LONGEST_QUOTE` characters.
+        text: As it was sent; cut after `LONGEST_QUOTE` characters, without control characters.
         secrets: Values that this client sent and that are nobody else's business.
     """
-    for secret in sorted((one for one in secrets if one), key=len, reverse=True):
-        text = text.replace(secret, "[redacted]")
-    text = redacted(text)
+    text = redacted(without(text, secrets))
     text = _CREDENTIAL.sub(r"\1 [redacted]", text)
     text = _IN_QUERY.sub(r"\1[redacted]", _IN_URL.sub(r"\1[redacted]@", text))
-    text = " ".join(text.split())
+    text = " ".join(_CONTROL.sub(" ", plain_text(text)).split())
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}..."
 
 
@@ -84,7 +84,7 @@ def complaint(event: Any) -> tuple[str, int | None] | None:
         return None
     if not isinstance(error, dict):
         return str(error), None
-    message = error.get("message") or error.get("detail") or json.dumps(error)
+    message = error.get("message") or error.get("detail") or _dumped(error)
     kind = error.get("type")
     if isinstance(kind, str) and kind not in str(message):
         message = f"{message} ({kind})"
@@ -101,16 +101,52 @@ def kind_of(status: int | None, words: str) -> str:
     return _KINDS.get(status) or _KINDS_OF_HUNDRED.get(status // 100, "engine-error")
 
 
-def failure_of_status(status: int, body: bytes, secrets: Iterable[str] = ()) -> TurnFailure:
-    """Return the failure of an answer whose status is not 2xx, with the server's words."""
+def shown_target(location: str) -> str:
+    """Return where a redirect leads, without user, password, query and fragment, in which keys may stand."""
+    target = location.partition("?")[0].partition("#")[0]
+    scheme, slashes, rest = target.partition("//")
+    if not slashes or "/" in scheme:
+        return target
+    host, slash, path = rest.partition("/")
+    return f"{scheme}//{host.rpartition('@')[2]}{slash}{path}"
+
+
+def redirect(status: int | None, headers: Mapping[str, str]) -> str | None:
+    """Say where an answer redirects to; null where it does not."""
+    location = headers.get("location")
+    if status is None or status // 100 != 3 or not location:
+        return None
+    return f"it redirects to {shown_target(location)}, and redirects are not followed: ask that server itself"
+
+
+def compressed(headers: Mapping[str, str]) -> str | None:
+    """Say that an answer's body is compressed; null where it is not."""
+    coding = headers.get("content-encoding", "").strip()
+    if coding.lower() in ("", "identity"):
+        return None
+    return (
+        f"the answer is compressed (Content-Encoding: {coding}), which was not asked for and would hold tokens back: "
+        "switch that off in the server or the proxy before it"
+    )
+
+
+def failure_of_status(
+    status: int, body: bytes, secrets: Iterable[str] = (), headers: Mapping[str, str] | None = None
+) -> TurnFailure:
+    """Return the failure of an answer whose status is not 2xx, with the server's words, or where it redirects to."""
+    given = headers or {}
     text = body.decode("utf-8", "replace")
-    try:
-        decoded = json.loads(text)
-    except ValueError:
-        decoded = None
-    found = complaint(decoded)
-    if found is None and isinstance(decoded, dict) and decoded.get("detail"):
-        found = str(decoded["detail"]), None
-    words = text if found is None else found[0]
+    told = decoded(text)
+    found = complaint(told)
+    if found is None and isinstance(told, dict) and told.get("detail"):
+        found = str(told["detail"]), None
+    words = redirect(status, given) or compressed(given) or (text if found is None else found[0])
     said = quoted(words, secrets)
     return TurnFailure(kind=kind_of(status, words), message=f"HTTP {status}: {said}" if said else f"HTTP {status}")
+
+
+def _dumped(error: dict[str, Any]) -> str:
+    try:
+        return json.dumps(error)
+    except (ValueError, RecursionError):
+        return shown(error)

@@ -50,6 +50,7 @@ def _finish(answer: Answer, sampling: Sampling) -> Any:
 
 def _details(exchange: Exchange, answer: Answer, acceptance: Acceptance) -> dict[str, Any]:
     found = {
+        "counted_tokens": answer.counted_tokens,
         "cached_prompt_tokens": answer.cached_prompt_tokens,
         "reasoning_tokens": answer.reasoning_tokens,
         "reasoning_text": answer.reasoning or None,

@@ -10,8 +10,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from draftmark.backends.http.failures import complaint, failure_of_status, kind_of, quoted
+from draftmark.backends.http.failures import complaint, compressed, failure_of_status, kind_of, quoted
+from draftmark.backends.http.shapes import Misshapen, choice_of, count_of, decoded, ids_of, object_of, shown, text_of
 from draftmark.backends.http.sse import events_of
+from draftmark.backends.redaction import plain_text
 from draftmark.results.records import TurnFailure
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class Answer:
     reasoning_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     token_source: Literal["ids", "usage"] | None = None
+    counted_tokens: int | None = None
+    """What the server counted, where the ids of the tokens say otherwise; `output_tokens` is then their number."""
     first_answer_s: float | None = None
     """When text of the answer, not of its reasoning, first came; null if none did."""
     notes: list[str] = field(default_factory=list)
@@ -69,7 +73,9 @@ class Answer:
     """Every decoded event, for what an engine adds of its own."""
 
 
-def read_answer(exchange: Exchange, *, chat: bool, streamed: bool = True, secrets: Sequence[str] = ()) -> Answer:
+def read_answer(
+    exchange: Exchange, *, chat: bool, streamed: bool = True, secrets: Sequence[str] = (), stops: bool = False
+) -> Answer:
     """Understand one exchange.
 
     Args:
@@ -77,13 +83,17 @@ def read_answer(exchange: Exchange, *, chat: bool, streamed: bool = True, secret
         chat: The request went to `/v1/chat/completions`; else to `/v1/completions`.
         streamed: The request asked for a stream.
         secrets: Values that must not be repeated from what the server says, such as the key.
+        stops: The request named stop strings, which are cut off the text, so that nothing may be left of it.
     """
-    reader = _Reader(exchange, chat=chat, secrets=secrets)
+    reader = _Reader(exchange, chat=chat, secrets=secrets, stops=stops)
+    coding = compressed(exchange.headers)
     if exchange.status is None:
         if exchange.ending == "complete":
             reader.fail("connection", "the server closed the connection without an answer")
     elif not 200 <= exchange.status < 300:
         reader.fail_by_status(exchange.status)
+    elif coding is not None:
+        reader.fail("protocol", coding)
     elif streamed and not _is_json(exchange.reads):
         reader.read_stream()
     else:
@@ -113,11 +123,12 @@ class _Piece:
 class _Reader:
     """Reads one exchange into one answer."""
 
-    def __init__(self, exchange: Exchange, *, chat: bool, secrets: Sequence[str]) -> None:
+    def __init__(self, exchange: Exchange, *, chat: bool, secrets: Sequence[str], stops: bool) -> None:
         self.answer = Answer()
         self._exchange = exchange
         self._chat = chat
         self._secrets = secrets
+        self._stops = stops
         self._pieces: list[_Piece] = []
         self._finish: str | None = None
         self._stop: tuple[str, Any] | None = None
@@ -131,7 +142,7 @@ class _Reader:
 
     def fail_by_status(self, status: int) -> None:
         """Read an answer whose status says that there is none."""
-        self.answer.failure = failure_of_status(status, self._exchange.body, self._secrets)
+        self.answer.failure = failure_of_status(status, self._exchange.body, self._secrets, self._exchange.headers)
 
     def read_stream(self) -> None:
         """Read server-sent events up to the first error."""
@@ -152,7 +163,7 @@ class _Reader:
     def _take(self, read: int, event: Event) -> bool:
         """Take one event; say whether to go on."""
         try:
-            decoded = json.loads(event.data)
+            said = json.loads(event.data)
         except (ValueError, RecursionError):
             if event.unfinished:
                 self._fail_midway()
@@ -161,69 +172,89 @@ class _Reader:
             else:
                 self.fail("protocol", f"an event of the stream is no JSON: {event.data[:100]}")
             return False
-        if event.event == "error" and complaint(decoded) is None:
-            decoded = {"error": decoded}
-        if not isinstance(decoded, dict):
+        if event.event == "error" and complaint(said) is None:
+            said = {"error": said}
+        if not isinstance(said, dict):
             self.fail("protocol", f"an event of the stream is no JSON object: {event.data[:100]}")
             return False
-        self.answer.raw.append(decoded)
-        found = complaint(decoded)
+        self.answer.raw.append(said)
+        found = complaint(said)
         if found is not None:
             self.fail(kind_of(found[1], found[0]), found[0])
             return False
-        self._take_decoded(read, decoded)
+        return self._take_decoded(read, said)
+
+    def _take_decoded(self, read: int, event: dict[str, Any]) -> bool:
+        """Take one decoded event; say whether to go on."""
+        self._take_usage(event.get("usage"))
+        try:
+            self._take_prompt_ids(event)
+            choice = choice_of(event)
+            if choice is not None:
+                self._take_choice(read, choice, event.get("usage"))
+        except Misshapen as fault:
+            self.fail("protocol", str(fault))
+            return False
         return True
 
-    def _take_decoded(self, read: int, decoded: dict[str, Any]) -> None:
-        usage = decoded.get("usage")
-        if isinstance(usage, dict):
+    def _take_usage(self, usage: object) -> None:
+        """Keep the last usage; a running count cannot fall, so one that counts less is passed over."""
+        if usage is None:
+            return
+        if not isinstance(usage, dict):
+            self._note("the server's usage is no JSON object, so that it counts nothing")
+            return
+        before, now = (_count(one, "completion_tokens") for one in (self._usage, usage))
+        if before is None or (now is not None and now >= before):
             self._usage = usage
-        self._take_prompt_ids(decoded)
-        for choice in _choices(decoded):
-            self._take_prompt_ids(choice)
-            if choice.get("index", 0) != 0:
-                self._note("the server gave more than one choice; only the first is read")
-                continue
-            inner = choice.get("delta") or choice.get("message") or {} if self._chat else choice
-            text = _string(inner.get("content" if self._chat else "text"))
-            reasoning = _string(inner.get("reasoning_content")) or _string(inner.get("reasoning"))
-            ids = next((found for key in _ID_KEYS if (found := _ids(choice.get(key))) is not None), None)
-            if text or reasoning or ids or inner.get("tool_calls") or inner.get("function_call"):
-                counted = _count(usage, "completion_tokens")
-                self._pieces.append(_Piece(read, text, reasoning, ids, counted))
-            if choice.get("finish_reason"):
-                self._finish = str(choice["finish_reason"])
-                key = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
-                self._stop = None if key is None else (key, choice[key])
+        elif now is not None:
+            self._note(f"the server counted {before} output tokens and later {now}: the larger count is kept")
+
+    def _take_choice(self, read: int, choice: dict[str, Any], usage: object) -> None:
+        """Take the output of one choice; raises `Misshapen`."""
+        self._take_prompt_ids(choice)
+        inner = choice
+        if self._chat:
+            inner = object_of(choice, "delta") or object_of(choice, "message")
+        text = text_of(inner, "content" if self._chat else "text")
+        reasoning = text_of(inner, "reasoning_content") or text_of(inner, "reasoning")
+        ids = next((found for key in _ID_KEYS if (found := ids_of(key, choice.get(key))) is not None), None)
+        if text or reasoning or ids or inner.get("tool_calls") or inner.get("function_call"):
+            counted = _count(usage, "completion_tokens")
+            self._pieces.append(_Piece(read, text, reasoning, ids, counted))
+        if choice.get("finish_reason"):
+            self._finish = str(choice["finish_reason"])
+            key = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
+            self._stop = None if key is None else (key, choice[key])
 
     def _take_prompt_ids(self, holder: dict[str, Any]) -> None:
-        found = _ids(holder.get("prompt_token_ids"))
-        if found is not None:
-            self.answer.prompt_ids = found
+        try:
+            found = ids_of("prompt_token_ids", holder.get("prompt_token_ids"))
+        except Misshapen as fault:
+            self._note(str(fault))  # no number is made of them
+        else:
+            self.answer.prompt_ids = self.answer.prompt_ids if found is None else found
 
     def read_whole(self, *, asked_to_stream: bool) -> None:
         """Read an answer that is one JSON object."""
         body = self._exchange.body
         if self._exchange.ending != "complete":
             return
-        try:
-            decoded = json.loads(body)
-        except (ValueError, RecursionError):
-            decoded = None
-        if not isinstance(decoded, dict):
+        whole = decoded(body)
+        if not isinstance(whole, dict):
             said = body[:100].decode("utf-8", "replace")
             self.fail("protocol", f"the answer is no JSON object: {said}" if said else "the answer is empty")
             return
-        self.answer.raw.append(decoded)
-        found = complaint(decoded)
+        self.answer.raw.append(whole)
+        found = complaint(whole)
         if found is not None:
             self.fail(kind_of(found[1], found[0]), found[0])
             return
         if asked_to_stream:
             self._note("asked for a stream, the server answered in one piece")
-        self._take_decoded(len(self._exchange.reads) - 1, decoded)
         self._done = True
-        self._judge_ending()
+        if self._take_decoded(len(self._exchange.reads) - 1, whole):
+            self._judge_ending()
 
     def _judge_ending(self) -> None:
         ending, finish = self._exchange.ending, self._finish
@@ -251,6 +282,7 @@ class _Reader:
         self._add_up_pieces()
         self._count_tokens()
         self._name_finish()
+        self._judge_emptiness()
         answer = self.answer
         if answer.failure is not None and answer.chunks:
             held = len(answer.chunks)
@@ -258,8 +290,8 @@ class _Reader:
 
     def _add_up_pieces(self) -> None:
         answer, stamps = self.answer, self._exchange.read_s
-        answer.text = "".join(piece.text for piece in self._pieces)
-        answer.reasoning = "".join(piece.reasoning for piece in self._pieces)
+        answer.text = plain_text("".join(piece.text for piece in self._pieces), self._secrets)
+        answer.reasoning = plain_text("".join(piece.reasoning for piece in self._pieces), self._secrets)
         first = next((piece for piece in self._pieces if piece.text), None)
         answer.first_answer_s = None if first is None else stamps[first.read]
         tokens = _tokens_per_piece(self._pieces)
@@ -281,26 +313,62 @@ class _Reader:
 
     def _count_tokens(self) -> None:
         answer, usage = self.answer, self._usage
-        answer.prompt_tokens = _count(usage, "prompt_tokens")
-        answer.output_tokens = _count(usage, "completion_tokens")
+        answer.prompt_tokens = self._told(usage, "prompt_tokens")
+        answer.output_tokens = self._told(usage, "completion_tokens")
         answer.token_source = None if answer.output_tokens is None else "usage"
         inside = (usage or {}).get("completion_tokens_details")
-        answer.reasoning_tokens = _count(inside, "reasoning_tokens")
+        answer.reasoning_tokens = self._told(inside, "reasoning_tokens")
         if answer.reasoning_tokens is None:
-            answer.reasoning_tokens = _count(usage, "reasoning_tokens")  # SGLang's place
-        answer.cached_prompt_tokens = _count((usage or {}).get("prompt_tokens_details"), "cached_tokens")
+            answer.reasoning_tokens = self._told(usage, "reasoning_tokens")  # SGLang's place
+        answer.cached_prompt_tokens = self._told((usage or {}).get("prompt_tokens_details"), "cached_tokens")
         if answer.chunks and all(chunk.ids is not None for chunk in answer.chunks):
-            ids = tuple(one for chunk in answer.chunks for one in chunk.ids or ())
-            if answer.output_tokens in (None, len(ids)):
-                answer.ids, answer.output_tokens, answer.token_source = ids, len(ids), "ids"
-            else:
-                self._note(
-                    f"the server gave {len(ids)} token ids and counted {answer.output_tokens}: its count is kept"
-                )
+            self._count_ids(tuple(one for chunk in answer.chunks for one in chunk.ids or ()))
         if answer.output_tokens is None and answer.failure is None:
             self._note("the server counted no output tokens")
-        if (answer.reasoning_tokens or 0) > (answer.output_tokens or 0) and answer.output_tokens is not None:
-            self._note(f"{answer.reasoning_tokens} reasoning tokens exceed {answer.output_tokens} output tokens")
+        self._compare("reasoning tokens", answer.reasoning_tokens, "output tokens", answer.output_tokens)
+        self._compare("cached prompt tokens", answer.cached_prompt_tokens, "prompt tokens", answer.prompt_tokens)
+        if answer.prompt_ids is not None and answer.prompt_tokens not in (None, len(answer.prompt_ids)):
+            self._note(f"the server gave {len(answer.prompt_ids)} ids of the prompt and counted {answer.prompt_tokens}")
+
+    def _count_ids(self, ids: tuple[int, ...]) -> None:
+        """Count the ids, which came with every piece: they are the tokens, whatever the usage says."""
+        answer = self.answer
+        if answer.output_tokens not in (None, len(ids)):
+            answer.counted_tokens = answer.output_tokens
+            self._note(f"the server gave {len(ids)} token ids and counted {answer.output_tokens}: the ids are kept")
+        answer.ids, answer.output_tokens, answer.token_source = ids, len(ids), "ids"
+
+    def _told(self, holder: object, key: str) -> int | None:
+        """Return a count of the usage; say what stands in its place where that is none."""
+        found = _count(holder, key)
+        value = holder.get(key) if isinstance(holder, dict) else None
+        if found is None and value is not None:
+            said = quoted(shown(value), self._secrets)
+            self._note(f"{key} of the usage is {said}, no whole number from 0 that can be a count")
+        return found
+
+    def _compare(self, part: str, some: int | None, whole: str, all_: int | None) -> None:
+        if some is not None and all_ is not None and some > all_:
+            self._note(f"{some} {part} exceed {all_} {whole}")
+
+    def _judge_emptiness(self) -> None:
+        """Fail an answer without any output that says it has some; one that the model ended at once is an answer.
+
+        The end token alone is an answer of one token without text. A stop string that comes first leaves no text of
+        however many tokens it takes.
+        """
+        answer, tokens = self.answer, self.answer.output_tokens
+        if answer.failure is not None or answer.chunks:
+            return
+        if self._finish == "stop" and ((self._stops and answer.finish_reason == "stop") or (tokens or 0) <= 1):
+            unread = None if self._usage is None else self._usage.get("completion_tokens")
+            if tokens is None and unread is not None:
+                said = shown(unread)
+                self.fail("protocol", f"the server sent no text, and what it says of its tokens is no count: {said}")
+        elif tokens is None:
+            self.fail("protocol", f"the answer ended by {self._finish}, without any text or count of tokens")
+        elif tokens > 0:
+            self.fail("protocol", f"the server counted {tokens} token{'' if tokens == 1 else 's'} and sent no text")
 
     def _name_finish(self) -> None:
         finish = self._finish
@@ -315,7 +383,7 @@ class _Reader:
         elif finish in _ABORTED:
             self.answer.finish_reason = "abort"
         else:
-            self._note(f"finish_reason {quoted(finish)} is the server's own")
+            self._note(f"finish_reason {quoted(finish, self._secrets)} is the server's own")
 
     def _stopped_by_end(self) -> bool:
         """Say whether the server tells that the model's end token ended the answer, and no stop string.
@@ -347,24 +415,8 @@ def _tokens_per_piece(pieces: list[_Piece]) -> list[int | None]:
     return [*rises] if all(rise >= 0 for rise in rises) else [None] * len(pieces)
 
 
-def _choices(decoded: dict[str, Any]) -> list[dict[str, Any]]:
-    choices = decoded.get("choices")
-    return [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _ids(value: object) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or not all(isinstance(one, int) for one in value):
-        return None
-    return tuple(value)
-
-
 def _count(holder: object, key: str) -> int | None:
-    value = holder.get(key) if isinstance(holder, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return count_of(holder.get(key)) if isinstance(holder, dict) else None
 
 
 def _broken(exchange: Exchange) -> str:

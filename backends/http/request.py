@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _TARGET = re.compile(r"[\x21-\x7e]*")
+_URL = re.compile(r"[!#-;=?-\[\]_a-z~]*")
 _PORTS = {"http": 80, "https": 443}
 _FRAMING = ("content-length", "transfer-encoding")
 _ALWAYS = {"user-agent": "draftmark", "accept": "*/*", "accept-encoding": "identity"}
@@ -87,11 +88,33 @@ class Origin:
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
+def header_problem(name: str, value: str) -> str | None:
+    """Say why HTTP cannot carry a header; null where it can. The value is not repeated."""
+    if not _NAME.fullmatch(name):
+        return f"{name!r} is no name of an HTTP header"
+    if not _VALUE.fullmatch(value):
+        return f"the value of the header {name} holds a line end or characters that HTTP cannot carry"
+    return None
+
+
+def url_problem(url: str) -> str | None:
+    """Say why an address cannot be used; null where it can. Nothing of it is repeated."""
+    if not _URL.fullmatch(url):
+        return "holds spaces or characters that a URL cannot hold; write them percent-encoded"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "has no valid host and port (1 to 65535); write it like http://127.0.0.1:8000"
+    if parts.scheme not in _PORTS or not parts.hostname:
+        return "must be a URL such as http://127.0.0.1:8000"
+    return "has the port 0, which no server has" if port == 0 else None
+
+
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers with their names in lower case."""
     for name, value in headers.items():
-        if not _NAME.fullmatch(name):
-            raise BackendError(f"{name!r} is no name of an HTTP header")
-        if not _VALUE.fullmatch(value):
-            raise BackendError(f"the value of the header {name} holds a line end or characters that HTTP cannot carry")
+        problem = header_problem(name, value)
+        if problem is not None:
+            raise BackendError(problem)
     return {name.lower(): value.strip() for name, value in headers.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from draftmark.backends.http.prometheus import read_series, summed
+from draftmark.backends.http.shapes import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,19 +158,20 @@ def chosen(facts: object, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def whole(holder: object, *keys: str) -> int | None:
-    """Return the first of some keys that holds a whole number from 0."""
+    """Return the first of some keys that holds a count."""
     if not isinstance(holder, dict):
         return None
-    values = (holder.get(key) for key in keys)
-    return next((one for one in values if isinstance(one, int) and not isinstance(one, bool) and one >= 0), None)
+    return next((found for key in keys if (found := count_of(holder.get(key))) is not None), None)
 
 
 def wholes(holder: object, *keys: str) -> list[int] | None:
-    """Return the first of some keys that holds a list of whole numbers from 0."""
+    """Return the first of some keys that holds a list of counts."""
     if not isinstance(holder, dict):
         return None
     for key in keys:
         value = holder.get(key)
-        if isinstance(value, list) and all(isinstance(one, int) and one >= 0 for one in value):
-            return value
+        if isinstance(value, list):
+            counts = [found for one in value if (found := count_of(one)) is not None]
+            if len(counts) == len(value):
+                return counts
     return None

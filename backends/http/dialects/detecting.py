@@ -7,10 +7,10 @@ Servers name themselves in `owned_by` of `/v1/models`: vLLM "vllm" (entrypoints/
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from draftmark.backends.http.dialects.base import MODELS
+from draftmark.backends.http.shapes import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -37,7 +37,7 @@ def recognised(path: str, found: Found) -> str | None:
         return None
     if path == "/metrics":
         return _by_metrics(body)
-    told = _decoded(body)
+    told = decoded(body)
     if not isinstance(told, dict):
         return None
     if path == MODELS:
@@ -49,7 +49,7 @@ def _by_metrics(body: bytes) -> str | None:
     names = {name for line in body.splitlines() for prefix, name in _PREFIXES.items() if line.startswith(prefix)}
     if len(names) == 1:
         return names.pop()
-    told = _decoded(body)
+    told = decoded(body)
     iterations = isinstance(told, list) and any(isinstance(one, dict) and _ITERATION in one for one in told)
     return "trtllm" if iterations else None
 
@@ -79,10 +79,3 @@ async def detect(get: Callable[[str], Awaitable[Found]]) -> str:
         if name is not None:
             return name
     return "openai"
-
-
-def _decoded(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None

@@ -21,6 +21,7 @@ from draftmark.backends.http.dialects.base import (
     wholes,
     with_usage,
 )
+from draftmark.backends.http.shapes import spread
 from draftmark.backends.vllm.steps import from_statistics
 from draftmark.results.counter_names import CACHED, VERIFIED
 from draftmark.results.records import ReportedCounts
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 CHAINS = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
 """Algorithms that draft `speculative_num_draft_tokens` - 1 tokens in every step while `speculative_eagle_topk` is 1."""
 _INFO = ("/server_info", "/get_server_info")
-_KEPT = ("spec_verify_ct", "spec_num_correct_drafts", "spec_num_proposed_drafts", "spec_correct_drafts_histogram")
+_HISTOGRAM = "spec_correct_drafts_histogram"
+_KEPT = ("spec_verify_ct", "spec_num_correct_drafts", "spec_num_proposed_drafts", _HISTOGRAM)
 _SETTINGS = {
     "version": "sglang",
     "speculative_algorithm": "method",
@@ -94,7 +96,8 @@ class SglangDialect(Dialect):
         found = next(filter(None, map(_spec_details, reversed(answer.raw))), None)
         if found is None:
             return Acceptance(reasons=("the server gave no spec_tokens_details: it is too old, or does not speculate",))
-        details = {name: found[name] for name in _KEPT if name in found}
+        kept = {name: whole(found, name) if name != _HISTOGRAM else wholes(found, name) for name in _KEPT}
+        details = {name: value for name, value in kept.items() if value is not None}
         told, accepted, reason = _counts(found, resolved or {})
         tokens = answer.output_tokens
         if reason is None and tokens is None:
@@ -148,8 +151,8 @@ def _counts(found: dict[str, Any], resolved: Mapping[str, Any]) -> tuple[Reporte
     histogram = wholes(found, "spec_correct_drafts_histogram", "spec_acceptance_histogram")
     if verified and not histogram:
         return told, [], "the server gave no histogram of correct drafts: how they lie over steps is unknown"
-    accepted = [count for count, times in enumerate(histogram or []) for _ in range(times)]
-    if len(accepted) != verified or sum(accepted) != correct or max(accepted, default=0) > width:
+    accepted = spread(histogram or [], verified)
+    if accepted is None or sum(accepted) != correct or max(accepted, default=0) > width:
         return None, [], "the counts per request contradict themselves: the histogram does not add up to them"
     return told, accepted, None
 

@@ -120,7 +120,7 @@ def iterations(body: bytes) -> list[dict[str, Any]]:
     try:
         decoded = json.loads(body)
         found = [json.loads(one) if isinstance(one, str) else one for one in decoded]
-    except (ValueError, TypeError) as fault:
+    except (ValueError, TypeError, RecursionError) as fault:
         raise MetricsUnreadable("what /metrics gave is no list of iteration statistics") from fault
     if not isinstance(decoded, list) or not all(isinstance(one, dict) for one in found):
         raise MetricsUnreadable("what /metrics gave is no list of iteration statistics")

@@ -18,6 +18,7 @@ from draftmark.backends.http.dialects.base import (
     wholes,
     with_usage,
 )
+from draftmark.backends.http.shapes import spread
 from draftmark.backends.vllm.counters import COUNTERS
 from draftmark.backends.vllm.steps import from_statistics, reported
 
@@ -154,7 +155,7 @@ def _statistics(event: dict[str, Any]) -> dict[str, Any] | None:
 
 def _per_step(statistics: dict[str, Any]) -> tuple[list[int], list[int], str | None]:
     """Return drafted and accepted tokens of each step that had a draft, or why they are unknown."""
-    steps, drafts, agreed = (statistics[name] for name in _TOTALS)
+    steps, drafts, agreed = (whole(statistics, name) or 0 for name in _TOTALS)
     accepted, drafted = wholes(statistics, "per_step_accepted"), wholes(statistics, "per_step_drafted")
     if accepted is None or drafted is None:
         histogram, width = wholes(statistics, "acceptance_histogram"), whole(statistics, "num_spec_tokens")
@@ -164,7 +165,7 @@ def _per_step(statistics: dict[str, Any]) -> tuple[list[int], list[int], str | N
             reason = "a summary does not say how much each step drafted: use --per-request-spec-decode-metrics detailed"
             return [], [], reason
         # All steps drafted D, so only their order is unknown; the largest goes last, where the end of an answer cuts.
-        accepted = [count for count, times in enumerate(histogram) for _ in range(times)]
+        accepted = spread(histogram, steps) or []
         drafted = [width] * len(accepted)
     whole_story = len(accepted) == len(drafted) == steps and sum(accepted) == agreed and sum(drafted) == drafts
     if not whole_story or any(some > tried for some, tried in zip(accepted, drafted, strict=True)):

@@ -146,3 +146,75 @@ def test_what_a_server_tells_of_d_is_held_against_the_plan(told: int | None, arm
 
 def test_a_shown_url_holds_no_key() -> None:
     assert shown_url("http://user:key@h:1/v1?key=k") == "http://h:1/v1"
+
+
+def looked_at(http: Any, answer: bytes, **told: Any) -> dict[str, Any]:
+    """What a server is found to be that answers every GET so."""
+
+    async def script(peer: Any) -> None:
+        await peer.request()
+        await peer.send(answer)
+
+    async def go() -> dict[str, Any]:
+        async with http.serving(script) as server:
+            return await asyncio.to_thread(backend(f"http://127.0.0.1:{server.port}", **told).look)
+
+    return asyncio.run(go())
+
+
+def whole(status: str, body: bytes = b"", **headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            whole("302 Found", location="http://joe:canary-7f3a91@other:81/login?key=canary-7f3a91"),
+            "HTTP 302: it redirects to http://other:81/login, and redirects are not followed",
+        ),
+        (whole("500 Oops", b"boom"), "HTTP 500: boom"),
+        (whole("503 Wait", b'{"error": {"message": "loading"}}'), "HTTP 503: loading"),
+        (
+            whole("200 OK", b"<html>hello</html>", content_type="text/html"),
+            r"HTTP 200: the answer \(text/html\) is no JSON",
+        ),
+        (whole("200 OK", b"\xff\xfe"), r"HTTP 200: the answer \(no content type\) is no JSON"),
+        (whole("200 OK", b"[" * 200_000, content_type="x/canary-7f3a91"), r"\(x/\[redacted\]\) is no JSON"),
+        (whole("200 OK", b"\x1f\x8b", content_encoding="gzip"), r"compressed \(Content-Encoding: gzip\)"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{", "it does not end: the connection was closed before"),
+    ],
+)
+def test_what_answers_as_no_such_server_does_is_named_without_keys(http: Any, answer: bytes, said: str) -> None:
+    with pytest.raises(BackendError, match=said) as raised:
+        looked_at(http, answer, secrets=("canary-7f3a91",))
+    assert "canary" not in str(raised.value)
+    assert "gives no list of models: /v1/models" in str(raised.value)
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "405 No", "501 No"])
+def test_a_server_without_a_list_of_models_can_be_measured(http: Any, status: str) -> None:
+    assert looked_at(http, whole(status, b"no")) == {"dialect": "openai"}
+
+
+def test_what_a_server_says_of_itself_is_kept_without_keys(http: Any) -> None:
+    models = json.dumps({"data": [{"id": "a canary-7f3a91 \ud800\x1b[31m"}]}).encode()
+    told = looked_at(http, whole("200 OK", models), secrets=("canary-7f3a91",))
+    assert told["served_model"] == "a [redacted] \ufffd [31m"
+
+
+def test_ids_count_the_tokens_of_a_server_whose_usage_is_wrong() -> None:
+    """13 tokens in steps of 3, 0, 2 and 3 accepted drafts; the usage says 26."""
+    settings = MockSettings(ttft_s=0.01, step_s=0.002, draft_length=3, accepted_cycle=CYCLE, lies=("usage-wrong",))
+    with mock_process(settings) as url:
+        asked = backend(url)
+        asked.start([NGRAM])
+        (seen,) = ask(asked, NGRAM, turn(13))
+    assert (seen.status, seen.output_tokens, seen.token_source) == ("ok", 13, "ids")
+    assert len(seen.output_ids or ()) == 13
+    assert seen.details["counted_tokens"] == 26
+    assert seen.steps is not None
+    assert (list(seen.steps.accepted), list(seen.steps.delivered)) == ([3, 0, 2, 3], [4, 1, 3, 4])
+    assert seen.finish_reason == "length"

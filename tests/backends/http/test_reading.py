@@ -14,7 +14,9 @@ DONE = b"data: [DONE]\n\n"
 
 
 def event(**keys: Any) -> bytes:
-    return b"data: " + json.dumps(keys, ensure_ascii=False).encode() + b"\n\n"
+    text = json.dumps(keys, ensure_ascii=False)
+    halves = any("\ud800" <= one <= "\udfff" for one in text)
+    return b"data: " + (json.dumps(keys) if halves else text).encode() + b"\n\n"
 
 
 def delta(finish: str | None = None, **keys: Any) -> bytes:
@@ -188,10 +190,22 @@ def test_without_ids_or_usage_nothing_is_counted() -> None:
     assert answer.notes == ["the server counted no output tokens"]
 
 
-def test_ids_that_contradict_the_count_are_not_kept() -> None:
+def test_ids_of_every_piece_are_the_tokens_whatever_the_usage_counts() -> None:
     answer = complete(piece("a", token_ids=[1, 2]), piece("", "stop"), usage(1, 17), DONE)
-    assert (answer.output_tokens, answer.ids, answer.token_source) == (17, None, "usage")
-    assert answer.notes == ["the server gave 2 token ids and counted 17: its count is kept"]
+    assert (answer.output_tokens, answer.ids, answer.token_source) == (2, (1, 2), "ids")
+    assert answer.counted_tokens == 17
+    assert answer.notes == ["the server gave 2 token ids and counted 17: the ids are kept"]
+
+
+def test_ids_of_some_pieces_alone_do_not_contradict_the_usage() -> None:
+    answer = complete(piece("a", token_ids=[1, 2]), piece("b"), piece("", "stop"), usage(1, 3), DONE)
+    assert (answer.output_tokens, answer.ids, answer.token_source) == (3, None, "usage")
+    assert (answer.counted_tokens, answer.notes) == (None, [])
+
+
+def test_prompt_ids_that_contradict_the_count_are_noted() -> None:
+    answer = complete(piece("a", "stop", token_ids=[1], prompt_token_ids=[5, 6]), usage(3, 1), DONE)
+    assert answer.notes == ["the server gave 2 ids of the prompt and counted 3"]
 
 
 def test_more_thinking_than_output_is_noted() -> None:
@@ -200,10 +214,60 @@ def test_more_thinking_than_output_is_noted() -> None:
     assert answer.notes == ["9 reasoning tokens exceed 8 output tokens"]
 
 
-@pytest.mark.parametrize("wrong", [-1, "5", 2.5, True, None])
-def test_a_count_that_is_no_whole_number_is_none(wrong: Any) -> None:
-    answer = chat(delta(content="a"), delta("stop"), event(choices=[], usage={"completion_tokens": wrong}), DONE)
-    assert answer.output_tokens is None
+def test_more_cached_than_prompt_tokens_are_noted() -> None:
+    answer = chat(delta(content="a"), delta("stop"), usage(5, 1, prompt_tokens_details={"cached_tokens": 6}), DONE)
+    assert answer.notes == ["6 cached prompt tokens exceed 5 prompt tokens"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"),
+    [
+        ("-1", "-1"),
+        ('"5"', '"5"'),
+        ("2.5", "2.5"),
+        ("true", "true"),
+        ("[4]", "[4]"),
+        ("NaN", "NaN"),
+        ("Infinity", "Infinity"),
+        ("1e308", "1e+308"),
+        (str(2**53 + 1), "9007199254740993"),
+        ("1" + "0" * 400, "1" + "0" * 39 + "..."),
+    ],
+)
+@pytest.mark.parametrize("key", ["prompt_tokens", "completion_tokens"])
+def test_a_count_that_is_no_whole_number_is_none_and_said(wrong: str, shown: str, key: str) -> None:
+    other = {"prompt_tokens", "completion_tokens"}.difference([key]).pop()
+    counted = f'data: {{"choices": [], "usage": {{"{key}": {wrong}, "{other}": 7}}}}\n\n'.encode()
+    answer = chat(delta(content="a"), delta("stop"), counted, DONE)
+    assert answer.failure is None
+    told = {"prompt_tokens": answer.prompt_tokens, "completion_tokens": answer.output_tokens}
+    assert told == {key: None, other: 7}
+    assert f"{key} of the usage is {shown}, no whole number from 0 that can be a count" in answer.notes
+
+
+@pytest.mark.parametrize(("written", "count"), [("4.0", 4), ("4e0", 4), ("0.0", 0), (str(2**53), 2**53)])
+def test_a_whole_number_counts_however_it_is_written(written: str, count: int) -> None:
+    counted = f'data: {{"choices": [], "usage": {{"completion_tokens": {written}}}}}\n\n'.encode()
+    answer = chat(delta(content="a"), delta("stop"), counted, DONE)
+    assert (answer.output_tokens, type(answer.output_tokens), answer.notes) == (count, int, [])
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], "four", 4])
+def test_a_usage_that_is_no_object_counts_nothing_and_is_said(wrong: Any) -> None:
+    answer = chat(delta(content="a"), delta("stop"), event(choices=[], usage=wrong), DONE)
+    assert (answer.failure, answer.output_tokens) == (None, None)
+    assert "the server's usage is no JSON object, so that it counts nothing" in answer.notes
+
+
+@pytest.mark.parametrize("later", [0, 3])
+def test_a_count_that_falls_does_not_replace_the_larger_one(later: int) -> None:
+    answer = chat(delta(content="a"), delta("stop"), usage(9, 4), usage(9, later), DONE)
+    assert answer.output_tokens == 4
+    assert answer.notes == [f"the server counted 4 output tokens and later {later}: the larger count is kept"]
+
+
+def test_a_later_usage_without_a_count_takes_none_away() -> None:
+    assert chat(delta(content="a"), delta("stop"), usage(9, 4), event(choices=[], usage={}), DONE).output_tokens == 4
 
 
 def test_prompt_tokens_from_a_cache_are_told() -> None:
@@ -417,8 +481,162 @@ def test_an_empty_answer_is_failed() -> None:
     assert failed(chat()) == ("protocol", "the stream ended without finish_reason or [DONE]")
 
 
-def test_a_second_choice_is_noted_and_not_read() -> None:
-    second = event(choices=[{"index": 1, "delta": {"content": "other"}, "finish_reason": "stop"}])
-    answer = chat(delta(content="one"), second, delta("length"), DONE)
-    assert (answer.text, answer.finish_reason) == ("one", "length")
-    assert "the server gave more than one choice; only the first is read" in answer.notes
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ([{"index": 1, "delta": {"content": "other"}}], "a choice of index 1"),
+        ([{"index": "0", "delta": {"content": "other"}}], 'a choice of index "0"'),
+        ([{"index": -1, "delta": {"content": "other"}}], "a choice of index -1"),
+        ([{"index": 0, "delta": {}}, {"index": 1, "delta": {}}], "2 choices at once"),
+        ([{"delta": {}}, {"delta": {}}], "2 choices at once"),
+    ],
+)
+def test_a_second_choice_fails_the_turn_whose_tokens_are_of_all(choices: Any, said: str) -> None:
+    answer = chat(delta(content="one"), event(choices=choices), delta("length"), usage(1, 9), DONE)
+    assert failed(answer) == (
+        "protocol",
+        f"the server gave {said}, and its token counts are of all: one choice was asked for",
+    )
+
+
+def test_a_choice_without_a_number_is_the_first() -> None:
+    answer = chat(event(choices=[{"index": None, "delta": {"content": "a"}, "finish_reason": "stop"}]), DONE)
+    assert (answer.failure, answer.text) == (None, "a")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"delta": "hello"}, 'delta of a choice is "hello", no JSON object'),
+        ({"delta": ["x"]}, 'delta of a choice is ["x"], no JSON object'),
+        ({"message": 5}, "message of a choice is 5, no JSON object"),
+        ({"delta": {"content": [{"text": "hi"}]}}, 'content of a choice is [{"text": "hi"}], no text'),
+        ({"delta": {"content": 5}}, "content of a choice is 5, no text"),
+        ({"delta": {"reasoning": {}}}, "reasoning of a choice is {}, no text"),
+        ({"token_ids": [True, 2]}, "token_ids holds true, which is no token id"),
+        ({"token_ids": ["1"]}, 'token_ids holds "1", which is no token id'),
+        ({"token_ids": [3, -1]}, "token_ids holds -1, which is no token id"),
+        ({"token_ids": [2**31]}, "token_ids holds 2147483648, which is no token id"),
+        ({"token_ids": [1.0]}, "token_ids holds 1.0, which is no token id"),
+        ({"response_token_ids": 7}, "response_token_ids is 7, no list of token ids"),
+    ],
+)
+def test_a_choice_of_another_shape_fails_the_turn_with_a_sentence(keys: dict[str, Any], said: str) -> None:
+    answer = chat(event(choices=[{"index": 0, **keys}]), delta("stop"), usage(1, 4), DONE)
+    assert failed(answer) == ("protocol", said)
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [({"index": 0}, 'choices is {"index": 0}, no list'), ([5], "choices holds 5, no JSON object")],
+)
+def test_choices_of_another_shape_fail_the_turn_with_a_sentence(choices: Any, said: str) -> None:
+    assert failed(chat(event(choices=choices), delta("stop"), usage(1, 4), DONE)) == ("protocol", said)
+    whole = json.dumps({"choices": choices}).encode()
+    assert failed(read_answer(exchange(whole), chat=True, streamed=False)) == ("protocol", said)
+
+
+def test_the_largest_id_is_an_id() -> None:
+    assert complete(piece("a", "stop", token_ids=[0, 2**31 - 1]), DONE).ids == (0, 2**31 - 1)
+
+
+def test_prompt_ids_of_another_shape_are_noted() -> None:
+    answer = complete(piece("a", "stop", prompt_token_ids=[2**70]), usage(1, 1), DONE)
+    assert (answer.failure, answer.prompt_ids) == (None, None)
+    assert answer.notes == [f"prompt_token_ids holds {2**70}, which is no token id"]
+
+
+@pytest.mark.parametrize(
+    ("finish", "tokens", "message"),
+    [
+        ("stop", 3, "the server counted 3 tokens and sent no text"),
+        ("length", 1, "the server counted 1 token and sent no text"),
+        ("tool_calls", 8, "the server counted 8 tokens and sent no text"),
+        ("length", None, "the answer ended by length, without any text or count of tokens"),
+        ("stop", -5, "the server sent no text, and what it says of its tokens is no count: -5"),
+    ],
+)
+def test_tokens_without_any_output_are_a_failed_turn(finish: str, tokens: Any, message: str) -> None:
+    answer = chat(ROLE, delta(finish), usage(7, tokens), DONE)
+    assert failed(answer) == ("protocol", message)
+
+
+@pytest.mark.parametrize("tokens", [0, 1, None])
+def test_an_answer_that_the_model_ended_at_once_is_one(tokens: int | None) -> None:
+    answer = chat(ROLE, delta("stop"), usage(7, tokens), DONE)
+    assert (answer.failure, answer.text, answer.output_tokens) == (None, "", tokens)
+
+
+def test_a_stop_string_that_comes_first_leaves_no_text() -> None:
+    found = exchange(piece("", "stop", stop_reason="###"), usage(7, 2), DONE)
+    assert read_answer(found, chat=False, stops=True).failure is None
+    assert failed(read_answer(found, chat=False)) == ("protocol", "the server counted 2 tokens and sent no text")
+
+
+def test_tokens_without_text_whose_ids_came_are_output() -> None:
+    answer = complete(piece("", "length", token_ids=[2, 2, 2]), usage(7, 3), DONE)
+    assert (answer.failure, answer.output_tokens) == (None, 3)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['pa/ss\\wörd-"1', 'pa/ss\\\\w\\u00f6rd-\\"1', "pa%2Fss%5Cw%C3%B6rd-%221", "pa%2fss%5cw%c3%b6rd-%221"],
+    ids=["as it is", "json", "percent", "percent in small letters"],
+)
+def test_a_key_is_in_nothing_that_is_kept_of_an_answer(written: str) -> None:
+    secrets = ['pa/ss\\wörd-"1']
+    shown = read_answer(
+        exchange(piece(f"<{written[:5]}"), piece(f"{written[5:]}>", "stop"), DONE), chat=False, secrets=secrets
+    )
+    assert shown.text == "<[redacted]>"
+    thought = exchange(delta("stop", reasoning=f"<{written}>"), DONE)
+    assert read_answer(thought, chat=True, secrets=secrets).reasoning == "<[redacted]>"
+    ended = exchange(piece("a"), piece("", f"by {written}"), usage(1, 1), DONE)
+    assert read_answer(ended, chat=False, secrets=secrets).notes == ["finish_reason by [redacted] is the server's own"]
+    refused = exchange(event(error={"message": f"bad {written}"}))
+    assert failed(read_answer(refused, chat=False, secrets=secrets))[1] == "bad [redacted]"
+    odd = exchange(piece("a"), piece("", "stop"), event(choices=[], usage={"completion_tokens": secrets[0]}), DONE)
+    assert "wörd" not in str(read_answer(odd, chat=False, secrets=secrets).notes)
+
+
+def test_halves_of_surrogate_pairs_are_put_together_or_replaced() -> None:
+    answer = complete(piece("a\ud83d"), piece("\ude42b\ud800c", "stop"), usage(1, 4), DONE)
+    assert (answer.failure, answer.text) == (None, "a🙂b\ufffdc")
+
+
+def test_a_complaint_is_kept_without_halves_and_control_characters() -> None:
+    body = b'{"error":{"message":"bad \\ud800 \\u001b[31m \\u0000 end"}}'
+    assert failed(chat(body, status=400)) == ("refused", "HTTP 400: bad \ufffd [31m end")
+
+
+def test_nesting_without_end_in_an_error_is_kept_as_text() -> None:
+    assert failed(chat(b"[" * 200_000, status=500))[1].startswith("HTTP 500: [[[")
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("http://other:81/v1/x", "http://other:81/v1/x"),
+        ("http://joe:sesame@other/v1?key=sesame#sesame", "http://other/v1"),
+        ("/v2/x?key=sesame", "/v2/x"),
+        ("//joe:sesame@other/x", "//other/x"),
+    ],
+)
+def test_a_redirect_names_where_to_without_keys(location: str, shown: str) -> None:
+    found = exchange(b"", status=307)
+    found.headers["location"] = location
+    said = f"HTTP 307: it redirects to {shown}, and redirects are not followed: ask that server itself"
+    assert failed(read_answer(found, chat=True)) == ("protocol", said)
+
+
+@pytest.mark.parametrize(("status", "start"), [(200, "the answer is"), (500, "HTTP 500: the answer is")])
+def test_a_compressed_answer_is_named(status: int, start: str) -> None:
+    found = exchange(b"\x1f\x8b\x08\x00", status=status)
+    found.headers["content-encoding"] = "gzip"
+    assert failed(read_answer(found, chat=True))[1].startswith(f"{start} compressed (Content-Encoding: gzip)")
+
+
+def test_identity_is_no_compression() -> None:
+    found = exchange(delta("stop", content="a"), DONE)
+    found.headers["content-encoding"] = "identity"
+    assert read_answer(found, chat=True).failure is None

@@ -62,9 +62,10 @@ RECORDED = (
 
 
 def test_a_recorded_answer_adds_up_to_the_recorded_counters() -> None:
-    stream = "".join(f"data: {one}\n\n" for one in (*RECORDED, "[DONE]")).encode()
+    # What came before these two events stands as a text without ids, so that those of the last piece are not all.
+    before = '{"choices": [{"index": 0, "text": "37 tokens"}]}'
+    stream = "".join(f"data: {one}\n\n" for one in (before, *RECORDED, "[DONE]")).encode()
     found = Exchange(sent_s=0.0, status=200, read_s=[1.0], reads=[stream])
-    # The events before these two are left out here, so the ids of the last piece alone do not make the 40 tokens.
     read = read_answer(found, chat=False)
     assert (read.failure, read.output_tokens, read.cached_prompt_tokens) == (None, 40, 0)
     told = VLLM.acceptance(read, drafts=True)
