@@ -13,6 +13,7 @@ from draftmark.backends.base import BackendError
 from draftmark.backends.http.client import Client
 from draftmark.backends.http.clients import Clients
 from draftmark.backends.http.dialects import dialect_of
+from draftmark.backends.http.dialects.base import Acceptance
 from draftmark.backends.http.dialects.counting import Counting
 from draftmark.backends.http.dialects.detecting import detect
 from draftmark.backends.http.failures import compressed, failure_of_status, quoted, redirect
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from draftmark.backends.base import TieEvidence, TurnRequest
     from draftmark.backends.http.dialects.base import Dialect
     from draftmark.backends.http.exchange import Exchange
-    from draftmark.results.records import Arm, Observation
+    from draftmark.backends.http.reading import Answer
+    from draftmark.results.records import Arm, Observation, Sampling
 
 FEW_AT_ONCE = 8
 """Up to so many streams are read in the run's own process; for more there are client processes."""
@@ -140,8 +142,15 @@ class HttpBackend:
         exchange = await clients.post(asked.path, json.dumps(asked.body, separators=(",", ":")).encode())
         stops = bool(request.sampling.stop)
         answer = read_answer(exchange, chat=asked.chat, secrets=self._settings.secrets, stops=stops)
-        acceptance = self._dialect.acceptance(answer, drafts=drafts, resolved=self._facts)
+        acceptance = self._acceptance(answer, request.sampling, drafts=drafts)
         return observation(exchange, answer, acceptance, request.sampling)
+
+    def _acceptance(self, answer: Answer, sampling: Sampling, *, drafts: bool) -> Acceptance:
+        """Return what an answer tells of drafting; nothing where its tokens are more than it can have."""
+        if (answer.output_tokens or 0) > sampling.max_tokens:
+            more = f"{answer.output_tokens:,} output tokens are more than the {sampling.max_tokens:,} asked for"
+            return Acceptance(reasons=(f"no steps follow: {more}",))
+        return self._dialect.acceptance(answer, drafts=drafts, resolved=self._facts)
 
     async def client_facts(self) -> dict[str, Any] | None:
         """Return how late the clients were since this was last asked, and begin a new window."""

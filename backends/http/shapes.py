@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-MOST_COUNTED = 2**53
-"""A count beyond is no count: every JSON reader still holds this one exactly."""
+MOST_COUNTED = 2**31 - 1
+"""A count of one answer beyond is no count, and no record holds it."""
 MOST_ID = 2**31 - 1
 """Ids of tokens are 32-bit numbers in every engine."""
 _SHOWN = 40

@@ -21,7 +21,7 @@ from draftmark.backends.http.dialects.base import (
     wholes,
     with_usage,
 )
-from draftmark.backends.http.shapes import spread
+from draftmark.backends.http.shapes import MOST_COUNTED, spread
 from draftmark.backends.vllm.steps import from_statistics
 from draftmark.results.counter_names import CACHED, VERIFIED
 from draftmark.results.records import ReportedCounts
@@ -147,6 +147,8 @@ def _counts(found: dict[str, Any], resolved: Mapping[str, Any]) -> tuple[Reporte
     width, reason = _width(found, verified, resolved)
     if width is None:
         return None, [], reason
+    if verified * width > MOST_COUNTED:
+        return None, [], f"the counts per request contradict themselves: {verified} steps are more than one answer has"
     told = ReportedCounts(drafting_steps=verified, drafted=verified * width, accepted=correct)
     histogram = wholes(found, "spec_correct_drafts_histogram", "spec_acceptance_histogram")
     if verified and not histogram:

@@ -91,7 +91,8 @@ ACCOUNTING = (
     Lie(
         "padding-counted",
         "Each step without a draft counts as a draft of full length, none of it accepted.",
-        "Such steps are no drafts where the engine tells them apart; where it does not, the share is shown as unknown.",
+        "The engine's steps per request tell them apart; its counters alone do not, so that their acceptance rate is a "
+        "lower bound and their coverage an upper one.",
         answer=_padded,
     ),
     Lie(

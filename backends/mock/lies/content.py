@@ -250,7 +250,8 @@ CONTENT = (
     Lie(
         "usage-wrong",
         "The usage counts twice the completion tokens.",
-        "A mismatch with the engine's steps, its counters or the token ids is shown.",
+        "Where every chunk has token ids, they are the tokens, and the server's count is kept beside them. Without ids "
+        "the engine's steps or counters show the mismatch; usage alone shows nothing.",
         events=_usage_wrong,
         whole=_whole_inflated,
     ),

@@ -218,3 +218,25 @@ def test_ids_count_the_tokens_of_a_server_whose_usage_is_wrong() -> None:
     assert seen.steps is not None
     assert (list(seen.steps.accepted), list(seen.steps.delivered)) == ([3, 0, 2, 3], [4, 1, 3, 4])
     assert seen.finish_reason == "length"
+
+
+def test_more_tokens_than_were_asked_for_give_no_steps_and_fill_no_memory(http: Any) -> None:
+    """2^31 - 1 tokens of a server without drafts would be as many steps."""
+    events = (
+        {"choices": [{"index": 0, "text": "a", "finish_reason": "length"}], "timings": {"predicted_n": 2**31 - 1}},
+        {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2**31 - 1}},
+    )
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events) + b"data: [DONE]\n\n"
+
+    async def script(peer: Any) -> None:
+        await peer.request()
+        await peer.send(whole("200 OK", body))
+
+    async def go() -> Observation:
+        async with http.serving(script) as server:
+            asked = backend(f"http://127.0.0.1:{server.port}", dialect="llamacpp")
+            return await asked.generate(NGRAM, turn(16))
+
+    seen = asyncio.run(go())
+    assert (seen.status, seen.output_tokens, seen.steps) == ("ok", 2**31 - 1, None)
+    assert "more than the 16 asked for" in seen.details["acceptance_unknown"]

@@ -230,7 +230,7 @@ def test_more_cached_than_prompt_tokens_are_noted() -> None:
         ("NaN", "NaN"),
         ("Infinity", "Infinity"),
         ("1e308", "1e+308"),
-        (str(2**53 + 1), "9007199254740993"),
+        (str(2**31), "2147483648"),
         ("1" + "0" * 400, "1" + "0" * 39 + "..."),
     ],
 )
@@ -245,7 +245,7 @@ def test_a_count_that_is_no_whole_number_is_none_and_said(wrong: str, shown: str
     assert f"{key} of the usage is {shown}, no whole number from 0 that can be a count" in answer.notes
 
 
-@pytest.mark.parametrize(("written", "count"), [("4.0", 4), ("4e0", 4), ("0.0", 0), (str(2**53), 2**53)])
+@pytest.mark.parametrize(("written", "count"), [("4.0", 4), ("4e0", 4), ("0.0", 0), (str(2**31 - 1), 2**31 - 1)])
 def test_a_whole_number_counts_however_it_is_written(written: str, count: int) -> None:
     counted = f'data: {{"choices": [], "usage": {{"completion_tokens": {written}}}}}\n\n'.encode()
     answer = chat(delta(content="a"), delta("stop"), counted, DONE)

@@ -120,3 +120,9 @@ def test_a_page_that_cannot_be_read_is_no_counter() -> None:
     counting = Counting(dialect_of("vllm"))
     assert counting.read({"/metrics": b"<html>"}) is None
     assert "Prometheus" in str(counting.reason)
+
+
+def test_nesting_without_end_gives_no_dialect_away() -> None:
+    deep = b"[" * 200_000
+    assert recognise(dict.fromkeys(("/v1/models", "/props", "/server_info", "/metrics"), (200, deep))) == "openai"
+    assert Counting(dialect_of("trtllm")).read({"/metrics": deep}) is None

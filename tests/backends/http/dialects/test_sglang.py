@@ -142,3 +142,24 @@ def test_the_baseline_is_not_asked_for_drafts() -> None:
     asked = SGLANG.body({"stream": True}, drafts=True)
     assert asked["return_spec_tokens_details"] is True
     assert asked["stream_options"] == {"include_usage": True, "continuous_usage_stats": True}
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (2**50, "are not whole"),
+        (2**30, "1073741824 steps are more than one answer has"),
+        (2**28, "the histogram does not add up"),
+    ],
+)
+def test_more_steps_than_memory_holds_give_none(steps: int, words: str) -> None:
+    told = DETAILS | {"spec_verify_ct": steps, "spec_num_correct_drafts": 0, "spec_correct_drafts_histogram": [steps]}
+    found = SGLANG.acceptance(answer(told | {"spec_num_proposed_drafts": None}), drafts=True, resolved=CHAIN)
+    assert found.steps is None
+    assert words in found.reasons[0]
+
+
+def test_details_that_are_no_counts_are_not_kept() -> None:
+    found = SGLANG.acceptance(answer(DETAILS | {"spec_num_proposed_drafts": 2**70}), drafts=True, resolved=CHAIN)
+    assert "spec_num_proposed_drafts" not in found.details
+    assert found.details["spec_correct_drafts_histogram"] == [1, 1, 1, 1]

@@ -228,3 +228,15 @@ def test_what_the_server_runs_with() -> None:
     assert found == {"gpus": 0}
     plain = {"/server_info?config_format=json": {"vllm_config": {"speculative_config": None}}}
     assert VLLM.resolved(plain) == {"method": None, "draft_length": 0}
+
+
+@pytest.mark.parametrize(("steps", "words"), [(2**50, "lack the counts"), (2**28, "do not add up to their totals")])
+def test_a_summary_of_more_steps_than_memory_holds_gives_none(steps: int, words: str) -> None:
+    told = statistics([0], [3], detailed=False) | {
+        "acceptance_histogram": [steps, 0, 0, 0],
+        "num_spec_steps": steps,
+        "num_draft_tokens": 3 * steps,
+    }
+    found = VLLM.acceptance(answer(told), drafts=True)
+    assert found.steps is None
+    assert words in found.reasons[0]
