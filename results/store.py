@@ -68,6 +68,12 @@ class _TurnFile:
     keys: set[TurnKey] = field(default_factory=set)
 
 
+def _nothing_in(folder: Path) -> str:
+    """Say that a run's folder may go, where not one turn is in it: it never came to measuring."""
+    turns = any(path.stat().st_size for path in folder.glob("cells/*/turns.jsonl"))
+    return "" if turns else " It holds no turn, so that nothing is lost if you delete it."
+
+
 class RunStore(RunReader):
     """One run folder, open for reading, and for writing if it came from `create` or `resume`."""
 
@@ -116,7 +122,7 @@ class RunStore(RunReader):
                 listed = "\n".join(f"  {line}" for line in differences)
                 raise ResultsError(
                     f"{folder} was started with other settings, so it cannot be resumed with these:\n{listed}\n"
-                    "Use the settings it was started with, or a new folder."
+                    f"Use the settings it was started with, or a new folder.{_nothing_in(folder)}"
                 )
             store = cls(folder, stored, lock)
             for cell in stored.cells:

@@ -260,6 +260,15 @@ def test_a_plan_changed_since_the_start_is_refused_key_by_key(tmp_path: Path, ma
         'plan.drafters[1]: (absent) -> {"k": 1}',
     ]
     assert caught.value.exit_code == 2
+    assert str(caught.value).endswith("It holds no turn, so that nothing is lost if you delete it.")
+
+
+def test_a_run_with_turns_is_not_called_empty(tmp_path: Path, make_manifest: MakeManifest, make_turn: MakeTurn) -> None:
+    with RunStore.create(tmp_path / "run", make_manifest()) as store:
+        store.append_turn(make_turn(cell_id=store.manifest.cells[0].cell_id))
+    with pytest.raises(ResultsError) as caught:
+        RunStore.resume(tmp_path / "run", make_manifest(plan={"name": "demo"}, plan_hash="e" * 64))
+    assert str(caught.value).endswith("Use the settings it was started with, or a new folder.")
 
 
 def test_other_weights_under_the_same_plan_are_refused(tmp_path: Path, make_manifest: MakeManifest) -> None:

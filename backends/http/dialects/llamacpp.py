@@ -1,9 +1,8 @@
 """llama.cpp: draft tokens per answer without their steps, exact counters, and drafting time in the log alone.
 
-Answers and counters were seen with build 11434 on a CPU (`none` and `ngram`), the drafting time in the log was not. Sources
-are files of llama.cpp as of late 2026. On models whose memory cannot
-be cut back token by token (hybrid ones), a build of 2026 is said to leave steps that were accepted in part out of all
-its counts, so that the rate reads 1.0.
+Answers and counters were seen with build 11434 on a CPU (`none` and `ngram`), the drafting time in the log was not.
+Sources are files of llama.cpp as of late 2026. On models whose memory cannot be cut back token by token (hybrid ones),
+a build of 2026 is said to leave steps that were accepted in part out of all its counts, so that the rate reads 1.0.
 """
 
 from __future__ import annotations
