@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PLUGIN = Path(__file__).parent / "plugin"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a shell, as CI may do: what tests start would inherit that, and Ctrl-C be ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
