@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from draftmark.backends.base import TieEvidence, TurnRequest
+    from draftmark.backends.http.answer import Answer
     from draftmark.backends.http.dialects.base import Dialect
     from draftmark.backends.http.exchange import Exchange
-    from draftmark.backends.http.reading import Answer
     from draftmark.results.records import Arm, Observation, Sampling
 
 FEW_AT_ONCE = 8

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from draftmark.results.records import Observation
 
 if TYPE_CHECKING:
+    from draftmark.backends.http.answer import Answer
     from draftmark.backends.http.dialects.base import Acceptance
     from draftmark.backends.http.exchange import Exchange
-    from draftmark.backends.http.reading import Answer
     from draftmark.results.records import Sampling
 
 

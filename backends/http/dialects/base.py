@@ -14,7 +14,7 @@ from draftmark.backends.http.shapes import count_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.backends.http.reading import Answer
+    from draftmark.backends.http.answer import Answer
     from draftmark.results.records import ReportedCounts, StepColumns
 
 Topic: TypeAlias = Literal[

@@ -19,7 +19,7 @@ from draftmark.results.records import ReportedCounts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.backends.http.reading import Answer
+    from draftmark.backends.http.answer import Answer
 
 _READ = "llamacpp:prompt_tokens"
 _STATISTICS = re.compile(r"\bstatistics\s+([\w-]+):\s+(.*)$")

@@ -29,7 +29,7 @@ from draftmark.results.records import ReportedCounts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.backends.http.reading import Answer
+    from draftmark.backends.http.answer import Answer
 
 CHAINS = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
 """Algorithms that draft `speculative_num_draft_tokens` - 1 tokens in every step while `speculative_eagle_topk` is 1."""

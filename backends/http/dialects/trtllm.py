@@ -19,7 +19,7 @@ from draftmark.results.counter_names import CACHED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from draftmark.backends.http.reading import Answer
+    from draftmark.backends.http.answer import Answer
 
 ITERATIONS = "/metrics"
 PROMETHEUS = "/prometheus/metrics"

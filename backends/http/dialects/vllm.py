@@ -25,7 +25,7 @@ from draftmark.backends.vllm.steps import from_statistics, reported
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.backends.http.reading import Answer
+    from draftmark.backends.http.answer import Answer
 
 _TOTALS = ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
 NO_STATISTICS = (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from draftmark.backends.http.exchange import Ending, Exchange
-from draftmark.backends.http.reading import Answer, read_answer
+from draftmark.backends.http.reading import read_answer
+
+if TYPE_CHECKING:
+    from draftmark.backends.http.answer import Answer
 
 DONE = b"data: [DONE]\n\n"
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from draftmark.backends.base import BackendError
+from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import DIALECTS, dialect_of
 from draftmark.backends.http.dialects.counting import Counting
 from draftmark.backends.http.dialects.detecting import detect, recognise
-from draftmark.backends.http.reading import Answer
 
 
 def models(owner: str) -> tuple[int, bytes]:

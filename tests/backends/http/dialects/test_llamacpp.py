@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.dialects.llamacpp import parse_log
-from draftmark.backends.http.reading import Answer
 from draftmark.results.records import ReportedCounts
 
 LLAMACPP = dialect_of("llamacpp")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
-from draftmark.backends.http.reading import Answer
 from draftmark.results.records import ReportedCounts
 
 SGLANG = dialect_of("sglang")

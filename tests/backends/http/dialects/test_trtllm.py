@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.dialects.counting import Counting
 from draftmark.backends.http.dialects.trtllm import drafting_time
 from draftmark.backends.http.prometheus import MetricsUnreadable
-from draftmark.backends.http.reading import Answer
 
 TRTLLM = dialect_of("trtllm")
 

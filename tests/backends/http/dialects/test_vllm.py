@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.exchange import Exchange
-from draftmark.backends.http.reading import Answer, read_answer
+from draftmark.backends.http.reading import read_answer
 from draftmark.results.records import ReportedCounts
 
 VLLM = dialect_of("vllm")
