@@ -10,13 +10,14 @@ import json
 import socket
 import struct
 import time
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from aiohttp import web
 
 from draftmark.backends.base import BackendError
 from draftmark.backends.mock.asking import RefusedError, read_ask
 from draftmark.backends.mock.conducting import Conductor, Stream
+from draftmark.backends.mock.connections import Connections
 from draftmark.backends.mock.counters import Counters
 from draftmark.backends.mock.dialects import dialect_of
 from draftmark.backends.mock.dialects.base import Page, State, json_page
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from draftmark.backends.mock.asking import Ask, Endpoint
+    from draftmark.backends.mock.connections import Connection
     from draftmark.backends.mock.events import Ending
     from draftmark.backends.mock.generating import Answer
     from draftmark.backends.mock.lies import Refusal
@@ -40,33 +42,6 @@ BACKLOG = 4096
 LARGEST_REQUEST = 64 << 20
 """Bytes of a body that are taken."""
 STREAM_HEADERS = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
-
-
-class _Connection(web.RequestHandler):
-    """One connection, which knows when it was last read and which stream it carries."""
-
-    __slots__ = ("read_s", "stream")
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.read_s = time.perf_counter()
-        self.stream: Stream | None = None
-
-    def data_received(self, data: bytes) -> None:
-        self.read_s = time.perf_counter()
-        super().data_received(data)
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        if self.stream is not None:
-            self.stream.lose()
-        super().connection_lost(exc)
-
-
-class _Connections(web.Server):
-    """Makes the connections."""
-
-    def __call__(self) -> _Connection:
-        return _Connection(self, loop=asyncio.get_running_loop(), access_log=None, tcp_keepalive=False)
 
 
 class MockServer:
@@ -96,7 +71,8 @@ class MockServer:
 
     async def __aenter__(self) -> Self:
         self._conductor = Conductor(asyncio.get_running_loop())
-        self._runner = web.ServerRunner(_Connections(self._handle), handle_signals=False, shutdown_timeout=0.5)
+        self._connections = Connections(self._handle)
+        self._runner = web.ServerRunner(self._connections, handle_signals=False, shutdown_timeout=0.5)
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, self.settings.port, backlog=BACKLOG)
         try:
@@ -114,6 +90,7 @@ class MockServer:
         self._conductor.close()
         for stream in self._streams:
             stream.lose()
+        self._connections.close_newcomers()
         await self._runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -126,7 +103,7 @@ class MockServer:
     async def _generate(self, request: web.BaseRequest, endpoint: Endpoint) -> web.StreamResponse:
         request._client_max_size = LARGEST_REQUEST  # a low-level server has no public place
         body = await request.read()
-        turn = self.truth.begin(cast("_Connection", request.protocol).read_s)
+        turn = self.truth.begin(cast("Connection", request.protocol).read_s)
         try:
             return await self._answered(request, endpoint, body, turn)
         except RefusedError as refusal:
@@ -155,7 +132,7 @@ class MockServer:
         response = web.StreamResponse(headers=STREAM_HEADERS)
         response.enable_chunked_encoding()
         await response.prepare(request)
-        connection = cast("_Connection", request.protocol)
+        connection = cast("Connection", request.protocol)
         transport = request.transport
         if transport is None:
             return response

@@ -41,9 +41,9 @@ SECONDS = 3.0
 LOADS = [(streams, 0.025) for streams in (1, 8, 32, 128, 256, 512)] + [(1024, 0.1)]
 PEER_LOADS = {32, 256, 512}
 GAP_P50_S, GAP_P99_S, FIRST_P99_S, CHUNK_CPU_S = 0.002, 0.005, 0.025, 28e-6
-"""What Draftmark is held to: gaps against the server's record of the same gap, the first chunk against when it was
-written, CPU seconds of streaming and reading against half of what the best peer took where this was first measured
-(from 128 streams on: below, the start weighs more)."""
+"""What Draftmark is held to: gaps against the server's record of the same gap, TTFT against the server's at p99, CPU
+seconds of streaming and reading against half of what the best peer took where this was first measured (from 128
+streams on: below, the start weighs more)."""
 
 
 @dataclass(frozen=True)
@@ -228,10 +228,10 @@ def folder(tmp_path: Path) -> Path:
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = {"<unk>": 0} | {f"w{number}": number for number in range(1, 1000)}
-    plain = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    words = {f"w{number}": number for number in range(1000)} | {"</s>": 1000}
+    plain = Tokenizer(models.WordLevel(words, unk_token="w0"))
     plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>", eos_token="<unk>")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, eos_token="</s>")
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     return tmp_path
 
@@ -346,12 +346,12 @@ def test_clients_against_the_truth(
                 continue
             said, true = peer.numbers(folder, outcome.said), true_numbers(outcome.truth)
             if peer is DRAFTMARK:
-                said, missed = judged(outcome, said, tell)
+                said, missed = judged(outcome, said, true, tell)
             tell(shown(peer.name, said, true, outcome, idle.cpu_s))
     assert not missed
 
 
-def judged(outcome: Outcome, said: Numbers, tell: Callable[[str], None]) -> tuple[Numbers, list[str]]:
+def judged(outcome: Outcome, said: Numbers, true: Numbers, tell: Callable[[str], None]) -> tuple[Numbers, list[str]]:
     """Hold Draftmark's stamps to the server's, chunk by chunk.
 
     Returns its numbers, with the TPOT that the true counts give, and what it is off by more than it may.
@@ -377,8 +377,11 @@ def judged(outcome: Outcome, said: Numbers, tell: Callable[[str], None]) -> tupl
         f" {1e6 * result['read_cpu_s'] / outcome.chunks:.1f} us reading"
     )
     cpu_s = (result["stream_cpu_s"] + result["read_cpu_s"]) / outcome.chunks if len(outcome.truth) >= 128 else 0.0
-    limits = [(gap[0], GAP_P50_S), (gap[1], GAP_P99_S), (two(delays)[1], FIRST_P99_S), (cpu_s, CHUNK_CPU_S)]
-    names = ("gap at the median", "gap at p99", "first chunk at p99", "CPU seconds per chunk")
+    assert said.ttft_s is not None
+    assert true.ttft_s is not None
+    first_s = abs(said.ttft_s[1] - true.ttft_s[1])
+    limits = [(gap[0], GAP_P50_S), (gap[1], GAP_P99_S), (first_s, FIRST_P99_S), (cpu_s, CHUNK_CPU_S)]
+    names = ("gap at the median", "gap at p99", "TTFT at p99", "CPU seconds per chunk")
     missed = [f"{name}: {found:.2g}" for name, (found, most) in zip(names, limits, strict=True) if found > most]
     return Numbers(said.ttft_s, said.gap_s, two(tpot)), missed
 
