@@ -50,7 +50,14 @@ def render(summary: RunSummary, *, command: str | None = None, made_at: datetime
     return document(
         "page.html.j2",
         styles=("page.css",),
-        scripts=(script("tips.js"), script("table.js"), script("wide.js"), _plotly(), script("charts.js")),
+        scripts=(
+            script("tips.js"),
+            script("sorting.js"),
+            script("table.js"),
+            script("wide.js"),
+            _plotly(),
+            script("charts.js"),
+        ),
         manifest=summary.manifest,
         headline_facts=headline_facts(summary),
         notices=notices(summary, made_at or datetime.now(UTC)),

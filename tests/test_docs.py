@@ -23,16 +23,33 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/plan.md"])
-def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: str) -> None:
+def plans_of(page: Path) -> list[str]:
+    """The blocks that are whole plans, and not pieces of one."""
+    blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [block for block in blocks if re.search(r"^name:", block, re.MULTILINE)]
+
+
+def test_the_pages_that_show_a_plan_are_found() -> None:
+    assert {"README.md", "plan.md", "gpu.md", "http.md"} <= {page.name for page in PAGES if plans_of(page)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_plan_in_the_documentation_is_a_valid_plan(tmp_path: Path, page: Path) -> None:
     from draftmark.bench.plans.plan import load_plan
 
-    plans = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert plans
-    for number, text in enumerate(plans):
+    for number, text in enumerate(plans_of(page)):
         path = tmp_path / f"plan-{number}.yaml"
         path.write_text(text, encoding="utf-8")
         assert load_plan(path).name
+
+
+def test_what_a_backend_must_have_is_told_to_those_who_add_one() -> None:
+    from draftmark.backends.base import Backend
+
+    methods = {name for name, found in vars(Backend).items() if callable(found) and not name.startswith("_")}
+    assert {"start", "generate", "client_facts"} <= methods
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert methods <= set(re.findall(r"`([a-z_]+)`", told))
 
 
 def test_every_key_of_a_plan_is_documented() -> None:
@@ -40,8 +57,8 @@ def test_every_key_of_a_plan_is_documented() -> None:
     from draftmark.bench.plans.load import LOADS
     from draftmark.bench.plans.plan import Plan
     from draftmark.bench.plans.wording import keys_of
-    from draftmark.results.loads import Objectives
     from draftmark.results.records import Sampling
+    from draftmark.results.records.loads import Objectives
     from draftmark.suites.registry import SUITES
 
     entries = [table.resolve(kind) for table in (BACKENDS, DRAFTERS, SUITES) for kind in sorted(table.builtin)]

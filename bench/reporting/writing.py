@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from draftmark.bench.reporting.wording import word_of
 from draftmark.results.durable import write_fault
 from draftmark.results.strict_json import encode
 
@@ -45,5 +46,5 @@ def comparison_json(comparison: Comparison) -> str:
     refused = bool(comparison.forbidding)
     for cell, data in zip(comparison.cells, told["cells"], strict=True):
         for metric, found in zip(cell.metrics, data["metrics"], strict=True):
-            found["word"] = "not comparable" if refused or cell.forbidding else metric.word
+            found["word"] = word_of(cell, metric, refused=refused)
     return encode(told, indent=1).decode()

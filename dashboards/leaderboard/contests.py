@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.columns import CellColumns
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.metrics.flight import counted_turns
 from draftmark.results.metrics.pairs import pair_turns
 from draftmark.results.metrics.stamps import decoding
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.statistics import Interval, Sample, interval, ratio_of_ratios, union
 

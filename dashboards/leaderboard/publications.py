@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from pydantic import FiniteFloat
 
-from draftmark.results.record import Record
+from draftmark.results.records.base import Record
 
 
 class PublishedEntry(Record):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DATA, INDEX, PUBLISHED = "leaderboard.json", "index.html", "published-speed-bench.html"
 _KIND = "draftmark-leaderboard"
 _PAGE = re.compile(r"[a-z0-9._-]{1,160}\.html")
-_STYLES, _SCRIPTS = ("page.css", "leaderboard.css"), ("tips.js", "wide.js", "leaderboard.js")
+_STYLES, _SCRIPTS = ("page.css", "leaderboard.css"), ("tips.js", "wide.js", "sorting.js", "leaderboard.js")
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,11 @@ class TestCompare:
         assert cells[0]["metrics"][0]["word"] == "no clear difference"
         assert "**no clear difference**" in (tmp_path / "c.md").read_text(encoding="utf-8")
 
+    def test_what_has_no_ratio_is_called_not_compared_in_data_too(self, call: Callable, make_run: MakeRun) -> None:
+        said = call("compare", make_run("a"), make_run("b", really=0), "--metric", "acceptance_rate", "--json")
+        words = [metric["word"] for cell in json.loads(said.out)["cells"] for metric in cell["metrics"]]
+        assert words == ["not compared"]  # nothing was drafted, so there is no rate
+
     def test_an_unknown_metric_is_refused_with_the_one_that_is_near(self, call: Callable, make_run: MakeRun) -> None:
         run = make_run("a")
         said = call("compare", run, run, "--metric", "tpto")
