@@ -65,11 +65,6 @@ def read_series(text: str, names: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def read_counters(text: str, names: Mapping[str, str]) -> dict[str, float]:
-    """Return the counters of an exposition added up over series, such as engines; see `read_series`."""
-    return summed(read_series(text, names))
-
-
 def summed(series: Mapping[str, float]) -> dict[str, float]:
     """Add series up by their name; when processes began is no count and is left out."""
     sums: dict[str, float] = {}

@@ -41,11 +41,6 @@ class Turn:
         """Tokens that were handed to the socket."""
         return sum(self.tokens)
 
-    @property
-    def lateness_s(self) -> list[float]:
-        """The server's own lateness, per chunk, seconds."""
-        return [written - due for due, written in zip(self.scheduled_s, self.written_s, strict=True)]
-
     def took_steps(self, given: Answer, steps: int) -> None:
         """Note the first so many steps of an answer as done."""
         self.drafted = [step.drafted for step in given.steps[:steps]]

@@ -67,10 +67,6 @@ class Verdict(Record):
         """0 pass, 1 regression or fault, 2 cannot decide."""
         return EXIT_CODES[self.outcome]
 
-    def of_state(self, *states: State) -> list[Judgement]:
-        """Return the judgements of these states, in order."""
-        return [one for one in self.judgements if one.state in states]
-
 
 def without_baseline(candidate: RunName, why: str) -> Verdict:
     """Return the verdict of a run that has nothing to be compared with and was allowed to."""

@@ -32,7 +32,7 @@ MODELS = "/v1/models"
 
 @dataclass(frozen=True)
 class Gift:
-    """Something that a server can give, and on what ground that is said."""
+    """Something that a server can give, whether or not Draftmark reads it, and on what ground that is said."""
 
     topic: Topic
     how: str

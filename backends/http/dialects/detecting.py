@@ -13,7 +13,7 @@ from draftmark.backends.http.dialects.base import MODELS
 from draftmark.backends.http.shapes import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
 Found: TypeAlias = "tuple[int | None, bytes]"
 """Status and body of a GET; status null where there was no answer."""
@@ -57,12 +57,6 @@ def _by_metrics(body: bytes) -> str | None:
 def _by_owner(models: object) -> str | None:
     owners = {one.get("owned_by") for one in models if isinstance(one, dict)} if isinstance(models, list) else set()
     return _OWNERS.get(str(owners.pop())) if len(owners) == 1 else None
-
-
-def recognise(found: Mapping[str, Found]) -> str:
-    """Return the dialect that some answers give away, by path; `openai` where none does."""
-    names = (recognised(path, found[path]) for path in PROBES if path in found)
-    return next((name for name in names if name is not None), "openai")
 
 
 async def detect(get: Callable[[str], Awaitable[Found]]) -> str:

@@ -1,4 +1,4 @@
-"""llama.cpp: draft tokens per answer without their steps, exact counters, and drafting time in the log alone.
+"""llama.cpp: draft tokens per answer without their steps, and exact counters; drafting time stands in the log, unread.
 
 Answers and counters were seen with build 11434 on a CPU (`none` and `ngram`), the drafting time in the log was not.
 Sources are files of llama.cpp as of late 2026. On models whose memory cannot be cut back token by token (hybrid ones),
@@ -7,8 +7,6 @@ a build of 2026 is said to leave steps that were accepted in part out of all its
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
@@ -22,26 +20,6 @@ if TYPE_CHECKING:
     from draftmark.backends.http.answer import Answer
 
 _READ = "llamacpp:prompt_tokens"
-_STATISTICS = re.compile(r"\bstatistics\s+([\w-]+):\s+(.*)$")
-_COUNT = re.compile(r"#([a-z ]+?)\s*=\s*(\d+)")
-_DURATIONS = re.compile(r"dur\(b,g,a\)\s*=\s*([\d.]+),\s*([\d.]+),\s*([\d.]+)\s*ms")
-
-
-@dataclass(frozen=True)
-class LoggedStatistics:
-    """One `statistics` line of the log: sums since the drafter was made, so that two lines give what lay between."""
-
-    drafter: str
-    drafts: int
-    """Drafts that it made; a step with more than one drafter uses the first that gave one."""
-    drafted: int
-    accepted: int
-    begin_s: float
-    """Time it took to take in new prompts."""
-    generate_s: float
-    """Time it drafted."""
-    accept_s: float
-    """Time it took to take in what was accepted."""
 
 
 class LlamacppDialect(Dialect):
@@ -113,24 +91,3 @@ class LlamacppDialect(Dialect):
         found |= chosen(defaults, {"n_ctx": "context_limit"})
         params = defaults.get("params") if isinstance(defaults, dict) else None
         return found | chosen(params, {"speculative.n_max": "draft_length", "speculative.types": "method"})
-
-
-def parse_log(line: str) -> LoggedStatistics | None:
-    """Return what a line of the server's log says of drafting; null for other lines, and builds that log no time."""
-    found = _STATISTICS.search(line)
-    durations = None if found is None else _DURATIONS.search(found.group(2))
-    if found is None or durations is None:
-        return None
-    counts = {name.strip(): int(value) for name, value in _COUNT.findall(found.group(2))}
-    if not {"gen drafts", "gen tokens", "acc tokens"} <= counts.keys():
-        return None
-    begin, generate, accept = (float(one) / 1e3 for one in durations.groups())
-    return LoggedStatistics(
-        drafter=found.group(1),
-        drafts=counts["gen drafts"],
-        drafted=counts["gen tokens"],
-        accepted=counts["acc tokens"],
-        begin_s=begin,
-        generate_s=generate,
-        accept_s=accept,
-    )

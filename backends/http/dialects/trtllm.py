@@ -9,7 +9,6 @@ kept, not used.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
@@ -17,7 +16,7 @@ from draftmark.backends.http.prometheus import MetricsUnreadable
 from draftmark.results.counter_names import CACHED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from draftmark.backends.http.answer import Answer
 
@@ -30,16 +29,6 @@ _COUNTS = {
     "numDraftTokens": "drafted_tokens",
     "numAcceptedTokens": "accepted_tokens",
 }
-
-
-@dataclass(frozen=True)
-class DraftingTime:
-    """How long drafting took over some iterations, and these as a whole; null with the reason."""
-
-    iterations: int = 0
-    draft_s: float | None = None
-    step_s: float | None = None
-    reason: str | None = None
 
 
 class TrtllmDialect(Dialect):
@@ -56,7 +45,8 @@ class TrtllmDialect(Dialect):
         ),
         Gift(
             "drafting time",
-            "specDecodingStats.iterLatencyMS of two-model drafters, against hostStepTimeMS",
+            "specDecodingStats.iterLatencyMS of two-model drafters, against hostStepTimeMS, which is one loop; the "
+            "server's own draftOverhead divides by two loops under the overlap scheduler, and so halves it",
             "_torch/pyexecutor/py_executor.py _update_iter_stats; executor/base_worker.py",
         ),
         Gift("ids as prompt", "prompt of /v1/completions", "serve/openai_protocol.py CompletionRequest"),
@@ -125,31 +115,6 @@ def iterations(body: bytes) -> list[dict[str, Any]]:
     if not isinstance(decoded, list) or not all(isinstance(one, dict) for one in found):
         raise MetricsUnreadable("what /metrics gave is no list of iteration statistics")
     return found
-
-
-def drafting_time(stats: Sequence[Mapping[str, Any]]) -> DraftingTime:
-    """Add up drafting and whole iterations over those that drafted.
-
-    The server's own draftOverhead divides by iterLatencyMS, which under the overlap scheduler spans two loops and so
-    halves it; hostStepTimeMS is always one loop. Drafters inside the target model are not timed at all.
-    """
-    drafting = [
-        (spec["iterLatencyMS"], one.get("hostStepTimeMS"))
-        for one in stats
-        if isinstance(spec := one.get("specDecodingStats"), dict) and whole(spec, "numDraftTokens")
-    ]
-    if not drafting:
-        return DraftingTime(reason="no iteration drafted")
-    if not any(draft for draft, _ in drafting):
-        return DraftingTime(
-            len(drafting), reason="the server times drafters that are a model of their own, and no other"
-        )
-    draft_s = sum(draft for draft, _ in drafting) / 1e3
-    steps = [step for _, step in drafting if isinstance(step, int | float)]
-    if len(steps) != len(drafting):
-        reason = "iterations have no hostStepTimeMS, and iterLatencyMS spans two of them under the overlap scheduler"
-        return DraftingTime(len(drafting), draft_s, reason=reason)
-    return DraftingTime(len(drafting), draft_s, sum(steps) / 1e3)
 
 
 def _mean(event: dict[str, Any]) -> float | None:

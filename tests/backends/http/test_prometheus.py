@@ -7,9 +7,9 @@ import pytest
 from draftmark.backends.http.prometheus import (
     MetricsUnreadable,
     Series,
-    read_counters,
     read_series,
     reset_between,
+    summed,
     window,
 )
 
@@ -41,7 +41,7 @@ AFTER = exposition((130, 70, 29), (90, 48, 16))
 
 
 def test_engines_are_added_up_and_positions_count_from_one() -> None:
-    assert read_counters(BEFORE, NAMES) == {
+    assert summed(read_series(BEFORE, NAMES)) == {
         "drafting_steps": 160.0,
         "accepted_tokens": 110.0,
         "accepted_tokens[1]": 80.0,
@@ -114,12 +114,12 @@ def test_the_same_process_twice_is_no_restart() -> None:
     ids=["no total", "typed without", "typed with", "untyped", "bare", "openmetrics", "with a stamp"],
 )
 def test_every_way_of_writing_a_counter(text: str) -> None:
-    assert read_counters(text, NAMES) == {"drafting_steps": 5.0}
+    assert summed(read_series(text, NAMES)) == {"drafting_steps": 5.0}
 
 
 def test_what_is_not_asked_for_is_left_out() -> None:
     text = '# TYPE e:drafts_total histogram\ne:drafts_total_bucket{le="1"} 5\nother_total 9\ne:drafts_created 1\n'
-    assert read_counters(text, NAMES) == {}
+    assert summed(read_series(text, NAMES)) == {}
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_what_is_not_asked_for_is_left_out() -> None:
 )
 def test_what_is_no_counter_is_refused(text: str, words: str) -> None:
     with pytest.raises(MetricsUnreadable, match=words):
-        read_counters(text, NAMES)
+        read_series(text, NAMES)

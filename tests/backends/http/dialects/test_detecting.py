@@ -12,7 +12,7 @@ from draftmark.backends.base import BackendError
 from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import DIALECTS, dialect_of
 from draftmark.backends.http.dialects.counting import Counting
-from draftmark.backends.http.dialects.detecting import detect, recognise
+from draftmark.backends.http.dialects.detecting import detect
 
 
 def models(owner: str) -> tuple[int, bytes]:
@@ -21,6 +21,15 @@ def models(owner: str) -> tuple[int, bytes]:
 
 def page(**keys: Any) -> tuple[int, bytes]:
     return 200, json.dumps(keys).encode()
+
+
+def detected(found: dict[str, tuple[int | None, bytes]]) -> str:
+    """The dialect of a server that gives these pages, and 404 for any other."""
+
+    async def get(path: str) -> tuple[int | None, bytes]:
+        return found.get(path, (404, b""))
+
+    return asyncio.run(detect(get))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +55,7 @@ def page(**keys: Any) -> tuple[int, bytes]:
     ],
 )
 def test_a_server_is_known_by_what_it_says(found: dict[str, tuple[int | None, bytes]], expected: str) -> None:
-    assert recognise(found) == expected
+    assert detected(found) == expected
 
 
 def test_a_server_that_names_itself_is_asked_nothing_more() -> None:
@@ -124,5 +133,5 @@ def test_a_page_that_cannot_be_read_is_no_counter() -> None:
 
 def test_nesting_without_end_gives_no_dialect_away() -> None:
     deep = b"[" * 200_000
-    assert recognise(dict.fromkeys(("/v1/models", "/props", "/server_info", "/metrics"), (200, deep))) == "openai"
+    assert detected(dict.fromkeys(("/v1/models", "/props", "/server_info", "/metrics"), (200, deep))) == "openai"
     assert Counting(dialect_of("trtllm")).read({"/metrics": deep}) is None

@@ -1,19 +1,15 @@
-"""llama.cpp's timings, counters and log.
+"""llama.cpp's timings and counters.
 
 Timings follow `result_timings::to_json` (tools/server/server-task.cpp: draft_* only where something was drafted),
-counters `server_task_result_metrics` there; the log lines are those of docs/speculative.md and of logs that users of
-llama-server published in 2026.
+counters `server_task_result_metrics` there.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
-from draftmark.backends.http.dialects.llamacpp import parse_log
 from draftmark.results.records import ReportedCounts
 
 LLAMACPP = dialect_of("llamacpp")
@@ -74,52 +70,6 @@ def test_counters_have_the_names_of_the_protocol() -> None:
 def test_a_build_that_does_not_count_the_cache_does_not_tell_the_prompt_tokens() -> None:
     found = LLAMACPP.counters(b"llamacpp:prompt_tokens_total 40\n")
     assert found == {"llamacpp:prompt_tokens": 40.0}
-
-
-@pytest.mark.parametrize(
-    ("line", "drafter", "counts", "milliseconds"),
-    [
-        (
-            "statistics ngram_mod: #calls = 810, #gen drafts = 15, #acc drafts = 15, #gen tokens = 960, "
-            "#acc tokens = 730, dur(b,g,a) = 0.149, 0.347, 0.005 ms",
-            "ngram_mod", (15, 960, 730), (0.149, 0.347, 0.005),
-        ),
-        (
-            "statistics ngram_map_k: #calls(b,g,a) = 6 1690 26, #gen drafts = 26, #acc drafts = 26, "
-            "#gen tokens = 1248, #acc tokens = 968, dur(b,g,a) = 2.234, 1.427, 0.016 ms",
-            "ngram_map_k", (26, 1248, 968), (2.234, 1.427, 0.016),
-        ),
-        (
-            "0.31.456.725 I spec common_specu: statistics        draft-mtp: #calls(b,g,a) =    1    213    213, "
-            "#gen drafts =    213, #acc drafts =   170, #gen tokens =    426, #acc tokens =   297, "
-            "#mean acc len = 2.39, #acc rate/pos = (0.798, 0.596), dur(b,g,a) = 0.005, 1122.769, 0.517 ms",
-            "draft-mtp", (213, 426, 297), (0.005, 1122.769, 0.517),
-        ),
-    ],
-    ids=["calls in one number", "calls in three", "with means"],
-)  # fmt: skip
-def test_the_log_tells_how_long_drafting_took(
-    line: str, drafter: str, counts: tuple[int, int, int], milliseconds: tuple[float, float, float]
-) -> None:
-    found = parse_log(line)
-    assert found is not None
-    assert (found.drafter, found.drafts, found.drafted, found.accepted) == (drafter, *counts)
-    seconds = [one / 1000 for one in milliseconds]
-    assert [found.begin_s, found.generate_s, found.accept_s] == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "draft acceptance rate = 0.57576 (  171 accepted /   297 generated)",
-        "statistics ngram_simple: #calls = 15, #gen drafts = 5, #acc drafts = 5, #gen tokens = 187, #acc tokens = 73",
-        "statistics of nothing: dur(b,g,a) = 1, 2, 3 ms",
-    ],
-    ids=["empty", "another line", "a build without times", "no counts"],
-)
-def test_other_lines_say_nothing(line: str) -> None:
-    assert parse_log(line) is None
 
 
 def test_what_the_server_runs_with() -> None:

@@ -14,7 +14,6 @@ import pytest
 from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.dialects.counting import Counting
-from draftmark.backends.http.dialects.trtllm import drafting_time
 from draftmark.backends.http.prometheus import MetricsUnreadable
 
 TRTLLM = dialect_of("trtllm")
@@ -101,32 +100,6 @@ def test_what_is_no_list_of_iterations_is_refused(body: bytes) -> None:
 
 def test_a_server_without_either_page_has_no_counters() -> None:
     assert Counting(TRTLLM).read({}) is None
-
-
-def test_drafting_is_held_against_one_loop() -> None:
-    # 4 + 6 ms of drafting in loops of 10 ms; the server's own overhead, over 20 ms each, would be half of it.
-    stats = [
-        iteration(1, 3, 1, draft_ms=4.0, hostStepTimeMS=10.0),
-        iteration(1, 3, 1, draft_ms=6.0, hostStepTimeMS=10.0),
-    ]
-    found = drafting_time([*stats, iteration(2, 0, 0, hostStepTimeMS=99.0)])
-    assert found.draft_s == pytest.approx(0.010)
-    assert found.step_s == pytest.approx(0.020)
-    assert (found.iterations, found.reason) == (2, None)
-
-
-@pytest.mark.parametrize(
-    ("stats", "words"),
-    [
-        ([iteration(2, 0, 0)], "no iteration drafted"),
-        ([iteration(1, 3, 1, hostStepTimeMS=9.0)], "a model of their own"),
-        ([iteration(1, 3, 1, draft_ms=4.0)], "overlap scheduler"),
-    ],
-)
-def test_time_that_cannot_be_told_is_null_with_the_reason(stats: list[Any], words: str) -> None:
-    found = drafting_time(stats)
-    assert found.step_s is None
-    assert words in str(found.reason)
 
 
 def test_a_mean_over_iterations_gives_no_steps() -> None:
