@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from draftmark.backends.base import BackendError
-from draftmark.results.record import Record
 from draftmark.results.records import Arm
+from draftmark.results.records.base import Record
 
 
 def as_list(value: object) -> object:

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-    from draftmark.results.record import Record
     from draftmark.results.records import Divergence, PromptRecord, RunManifest, TurnRecord
+    from draftmark.results.records.base import Record
     from draftmark.results.summary import RunSummary
 
 __all__ = ["RunStore", "TurnKey", "new_run_folder", "turn_key"]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from draftmark.results.arm_labels import arm_labels
 from draftmark.results.columns import CellColumns
-from draftmark.results.loads import ClosedLoad, Objectives
 from draftmark.results.metrics import measure
 from draftmark.results.metrics.flight import counted_turns
 from draftmark.results.metrics.window import window_counts
 from draftmark.results.parts import Split
 from draftmark.results.records import SCHEMA_VERSION
+from draftmark.results.records.loads import ClosedLoad, Objectives
 from draftmark.results.roles import speculates
 from draftmark.results.sanity import CheckedCell, check_group, check_run
 from draftmark.results.summary import CellSummary, RunSummary

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from draftmark.results.record import Record
 from draftmark.results.records import Divergence, RunManifest
+from draftmark.results.records.base import Record
 
 Source = Literal["engine", "timed", "inferred", "definition"]
 """How a number is known: counted by the engine, timed on a clock, inferred from other counts, or true by definition."""

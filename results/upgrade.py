@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from draftmark.results.errors import ResultsError
-from draftmark.results.record import Record
 from draftmark.results.records import SCHEMA_VERSION
+from draftmark.results.records.base import Record
 from draftmark.results.strict_json import decode, encode
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-
 from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _show_cells(prepared: Prepared) -> None:
     from rich.table import Table
 
     from draftmark.results.arm_labels import arm_labels
-    from draftmark.results.loads import ClosedLoad
+    from draftmark.results.records.loads import ClosedLoad
 
     table = Table()
     for name in ("backend", "suite", "at once", "prompts", "turns", "repeats", "arms"):

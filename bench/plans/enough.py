@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.bench.plans.document import Problem
 from draftmark.bench.running.arrivals import MOST_ARRIVALS, arrivals
-from draftmark.results.loads import ClosedLoad
+
+from draftmark.bench.plans.document import Problem
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from draftmark.bench.plans.plan import Plan
     from draftmark.bench.running.arrivals import TraceRow
-    from draftmark.results.loads import OpenLoad
+
+    from draftmark.bench.plans.plan import Plan
+    from draftmark.results.records.loads import OpenLoad
     from draftmark.suites.prompt import Suite
 
 ROUNDS = 4

@@ -27,8 +27,8 @@ from draftmark.bench.plans.load import LOADS, ClosedPlan, LoadPlan, with_its_kin
 from draftmark.bench.plans.variables import unknown_variables
 from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.loads import Objectives
 from draftmark.results.records import Sampling
+from draftmark.results.records.loads import Objectives
 from draftmark.results.roles import is_baseline
 from draftmark.suites.prompt import SuiteSpec
 from draftmark.suites.registry import SUITES

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from draftmark.results.comparing.matching import cell_names
 from draftmark.results.durable import write_fault
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.loads import ClosedLoad
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.strict_json import encode
 
 if TYPE_CHECKING:

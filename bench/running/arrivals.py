@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import count, islice, takewhile
 from typing import TYPE_CHECKING
 
-from draftmark.results.loads import ConstantLoad, PoissonLoad, RampLoad
+from draftmark.results.records.loads import ConstantLoad, PoissonLoad, RampLoad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from draftmark.results.loads import OpenLoad
+    from draftmark.results.records.loads import OpenLoad
     from draftmark.suites.prompt import Prompt, Suite
 
 MOST_ARRIVALS = 1_000_000

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.loads import ClosedLoad
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

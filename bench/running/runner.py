@@ -33,7 +33,7 @@ from draftmark.bench.running.schedule import Due, Launch, coming, launches, rota
 from draftmark.bench.running.sending import OpenLoop, closed_loop
 from draftmark.bench.running.warmup import shapes, warmup_prompt
 from draftmark.results.errors import ResultsError, StoreWriteError
-from draftmark.results.loads import OpenLoad
+from draftmark.results.records.loads import OpenLoad
 from draftmark.results.summarise import summarise
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from draftmark.bench.running.schedule import Coming
-    from draftmark.results.loads import OpenLoad
+    from draftmark.results.records.loads import OpenLoad
 
 Ask: TypeAlias = Callable[[Visit, Due | None], Awaitable[TurnRecord | None]]
 """Puts one turn to the engine and keeps its record; returns null where it is on record already."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from draftmark.results.record import Record
+from draftmark.results.records.base import Record
 from draftmark.results.statistics import LEVEL, t_quantile
 
 Word = Literal["better", "worse", "changed", "no clear difference", "not known"]

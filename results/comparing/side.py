@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from draftmark.results.columns import CellColumns
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.metrics.flight import counted_turns
 from draftmark.results.metrics.window import difference, reset_in, windows_of
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.summarise import groups_of, objectives_of, summarise
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, field_val
 
 from draftmark.results.comparing.differences import declared
 from draftmark.results.errors import ResultsError
-from draftmark.results.record import Record
+from draftmark.results.records.base import Record
 
 DEFAULT_TOLERANCES: dict[str, float] = {"speedup": 0.03, "acceptance_length": 0.02, "output_tps": 0.03}
 """Metrics that are gated unless rules name others, with the loss from which on one wants to know."""

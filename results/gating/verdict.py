@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from draftmark.results.comparing.changes import Ended, RunName, SettingChange
-from draftmark.results.record import Record
+from draftmark.results.records.base import Record
 
 Outcome = Literal["pass", "regression", "cannot decide", "recorded only"]
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "regression": 1, "cannot decide": 2, "recorded only": 0}

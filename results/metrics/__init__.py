@@ -27,8 +27,8 @@ from draftmark.results.metrics.timing import TIMING
 
 if TYPE_CHECKING:
     from draftmark.results.columns import CellColumns
-    from draftmark.results.loads import Objectives, OpenLoad
     from draftmark.results.metrics.window import WindowCounts
+    from draftmark.results.records.loads import Objectives, OpenLoad
     from draftmark.results.summary import MetricValue
 
 METRICS: dict[str, Metric] = {

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask, Shorts
-    from draftmark.results.loads import Objectives, OpenLoad
     from draftmark.results.metrics.flight import Times
     from draftmark.results.metrics.window import WindowCounts
+    from draftmark.results.records.loads import Objectives, OpenLoad
     from draftmark.results.statistics import Statistic
     from draftmark.results.summary import Source
 

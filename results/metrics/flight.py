@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask
-    from draftmark.results.loads import OpenLoad
+    from draftmark.results.records.loads import OpenLoad
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import (
     Arm,
     CellKey,
@@ -16,6 +15,7 @@ from draftmark.results.records import (
     Session,
     SuiteIdentity,
 )
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.errors import ResultsError
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import (
     Arm,
     Divergence,
@@ -15,6 +14,7 @@ from draftmark.results.records import (
     RunManifest,
     TurnFailure,
 )
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.store import RunStore
 from draftmark.results.strict_json import encode
 from draftmark.results.summarise import changed_settings, summarise

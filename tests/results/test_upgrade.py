@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from draftmark.results.record import Record
+    from draftmark.results.records.base import Record
 
     MakeManifest = Callable[..., RunManifest]
     MakeTurn = Callable[..., TurnRecord]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import (
     Arm,
     CellKey,
@@ -20,6 +19,7 @@ from draftmark.results.records import (
     SuiteIdentity,
     TurnRecord,
 )
+from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.store import RunStore
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.dashboards.leaderboard.boards import NOT_DISCLOSED, boards_of
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import Sampling
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from draftmark.results.comparing.matching import cell_names, match_cells
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import Arm, CellRecord, Sampling
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable

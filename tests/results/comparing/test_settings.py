@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.comparing.settings import cell_changes, run_changes
-from draftmark.results.loads import ClosedLoad
 from draftmark.results.records import Arm, CellRecord, ModelIdentity, RunManifest, Sampling, Session
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable

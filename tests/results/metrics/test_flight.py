@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draftmark.results.columns import CellColumns
-from draftmark.results.loads import ConstantLoad, PoissonLoad
 from draftmark.results.metrics.flight import counted_turns, delivered_within, seconds_of, steady_times, times_of
+from draftmark.results.records.loads import ConstantLoad, PoissonLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.results.loads import ConstantLoad, Objectives
+from draftmark.results.records.loads import ConstantLoad, Objectives
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
 
-from draftmark.results.record import Record
+from draftmark.results.records.base import Record
 
 Rate = Annotated[FiniteFloat, Field(gt=0, le=100_000)]
 """Conversations that begin per second."""

@@ -1,10 +1,14 @@
-"""What all records have in common."""
+"""What all records have in common: their base class, their version, and the kinds of value that recur."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+SCHEMA_VERSION = 1
+"""Version of every record of a run folder. Raise it with each change that old readers would misread, and add an
+upgrade."""
 
 Seconds = FiniteFloat
 """Seconds on the session's monotonic clock, or a duration in seconds; finite."""
