@@ -1,1 +1,1 @@
-"""Workloads: prompts, the registry of suites, loaders and what Draftmark ships."""
+"""Workloads: prompts, the registry of suites, the reading of rows, loaders, and what Draftmark ships."""

@@ -9,9 +9,9 @@ from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
 from draftmark.suites.builtin.spec import LICENCE, SHIPPED, SOURCE
 from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
-from draftmark.suites.loaders.speed_bench.hub import INSTALL as HUB_INSTALL
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
+from draftmark.suites.reading.hub import INSTALL as HUB_INSTALL
 from draftmark.suites.registry import SUITES
 
 

@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.rows import RowFault, parse_row
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
+from draftmark.suites.reading.rows import RowFault, parse_row
 from draftmark.suites.subset import choose, describe
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.rows import RowFault, row_prompt
 from draftmark.suites.loaders.spec_bench import shortfall
-from draftmark.suites.loaders.table_prompts import LeftOut, choose_prompts
-from draftmark.suites.loaders.tables import HubTable, table_of
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
+from draftmark.suites.reading.rows import RowFault, row_prompt
+from draftmark.suites.reading.table_prompts import LeftOut, choose_prompts
+from draftmark.suites.reading.tables import HubTable, table_of
 
 if TYPE_CHECKING:
-    from draftmark.suites.loaders.tables import Row
+    from draftmark.suites.reading.tables import Row
 
 DATASET = "google-research-datasets/mbpp"
 LICENCE = "CC-BY-4.0"

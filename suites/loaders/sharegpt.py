@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from draftmark.suites.loaders.conversations import spoken, user_turns
-from draftmark.suites.loaders.rows import row_prompt
-from draftmark.suites.loaders.speed_bench import hub
-from draftmark.suites.loaders.table_prompts import LeftOut, choose_prompts
-from draftmark.suites.loaders.tables import FileTable
-from draftmark.suites.loaders.training_data import SHAREGPT
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
+from draftmark.suites.reading import hub
+from draftmark.suites.reading.conversations import spoken, user_turns
+from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.table_prompts import LeftOut, choose_prompts
+from draftmark.suites.reading.tables import FileTable
+from draftmark.suites.training_data import SHAREGPT
 
 if TYPE_CHECKING:
-    from draftmark.suites.loaders.tables import Row
+    from draftmark.suites.reading.tables import Row
 
 DATASET = "anon8231489123/ShareGPT_Vicuna_unfiltered"
 FILE = "ShareGPT_V3_unfiltered_cleaned_split.json"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.rows import RowFault, row_prompt
-from draftmark.suites.loaders.table_prompts import Chosen, LeftOut, choose_prompts
-from draftmark.suites.loaders.tables import FileTable, HubTable, table_of
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
+from draftmark.suites.reading.rows import RowFault, row_prompt
+from draftmark.suites.reading.table_prompts import Chosen, LeftOut, choose_prompts
+from draftmark.suites.reading.tables import FileTable, HubTable, table_of
 
 if TYPE_CHECKING:
-    from draftmark.suites.loaders.tables import Row
+    from draftmark.suites.reading.tables import Row
 
 TASKS = ("mt_bench", "translation", "summarization", "qa", "math_reasoning", "rag")
 """As Spec-Bench's own report names them."""

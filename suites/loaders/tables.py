@@ -1,113 +1,85 @@
-"""Where rows come from: local files (parquet, JSON lines, a JSON array) or a split of a dataset on the hub."""
+"""The suites `parquet` and `hf`: prompts of a parquet file, or of a dataset on the hub, by the plan's column names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from draftmark.suites.loaders.json_arrays import json_items
-from draftmark.suites.loaders.speed_bench import hub
-from draftmark.suites.loaders.speed_bench.reading import rows as read_rows
-from draftmark.suites.prompt import SuiteError
+from pydantic import Field, field_validator
+
+from draftmark.suites.prompt import PromptRenderer, Suite, SuiteSpec
+from draftmark.suites.reading.columns import Columns, columns_problem, mapped_prompt
+from draftmark.suites.reading.table_prompts import choose_prompts
+from draftmark.suites.reading.tables import FileTable, HubTable
+from draftmark.suites.training_data import caution_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from draftmark.suites.reading.tables import Table
 
-    from draftmark.suites.loaders.rows import RowFault
-
-Row = dict[str, Any]
-Read = tuple[int, str, "Row | RowFault"]
-"""Number from 0 over the whole table, place in words, and the row or what is wrong with its line."""
-
-FORMATS = (".parquet", ".jsonl", ".json")
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Revision = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w./-]{0,99}$")]
 
 
-class Table(Protocol):
-    """Rows that can be read more than once, each time in the same order."""
+class _TableSpec(SuiteSpec):
+    """What both have in common."""
 
-    @property
-    def origin(self) -> str:
-        """Where the rows come from, in words."""
-        ...
+    columns: Columns | None = None
+    """What each column holds; null for columns that are named as in a jsonl suite."""
+    name: Name | None = None
+    """Name of the suite."""
+    allow_repeats: bool = False
+    """Take a table in which three or more rows ask the same thing."""
 
-    def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
-        """Yield the rows, or those of these numbers alone; raises `SuiteError` where they cannot be had."""
-        ...
+    @field_validator("columns")
+    @classmethod
+    def _one_text(cls, columns: Columns | None) -> Columns | None:
+        problem = columns_problem(columns)
+        if problem is not None:
+            raise ValueError(problem)
+        return columns
 
-
-@dataclass(frozen=True)
-class FileTable:
-    """Rows of a file, or of all files of one format in a folder, by name."""
-
-    path: Path
-
-    @property
-    def origin(self) -> str:
-        """The path."""
-        return str(self.path)
-
-    def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
-        """Yield the rows; a file without an ending of `FORMATS` is read as JSON."""
-        files = self._files()
-        if files[0].suffix == ".parquet":
-            yield from read_rows(files, only)
-            return
-        number = 0
-        for path in files:
-            for place, row in json_items(path):
-                if only is None or number in only:
-                    yield number, place, row
-                number += 1
-
-    def _files(self) -> Sequence[Path]:
-        path = self.path.expanduser()
-        if path.is_file():
-            return [path]
-        if not path.exists():
-            raise SuiteError(f"there is no file or folder {path} (looked from {Path.cwd()})")
-        if not path.is_dir():
-            raise SuiteError(f"{path} is a pipe or device; a suite needs a file, which it reads twice")
-        for suffix in FORMATS:
-            if found := sorted(path.glob(f"*{suffix}")):
-                return found
-        raise SuiteError(f"{path} holds no file that ends in {', '.join(FORMATS)}")
+    def _suite(self, table: Table, name: str, called: str) -> Suite:
+        chosen = choose_prompts(
+            table,
+            lambda row, number: mapped_prompt(row, number, self.columns, name),
+            limit=self.limit,
+            seed=self.subset_seed,
+            allow_repeats=self.allow_repeats,
+        )
+        return Suite(
+            name=self.name or name,
+            prompts=chosen.prompts,
+            source=table.origin,
+            selection=chosen.selection,
+            caution=caution_for(called),
+        )
 
 
-@dataclass(frozen=True)
-class HubTable:
-    """Rows of one split of a dataset on the Hugging Face hub. Tried against a loopback hub only."""
+class ParquetSpec(_TableSpec):
+    """A parquet file of prompts, or a folder of them."""
 
-    dataset: str
-    config: str | None
-    split: str
-    revision: str | None
+    kind: Literal["parquet"] = "parquet"
+    path: Annotated[str, Field(min_length=1)]
+    """File or folder, relative to the working directory."""
 
-    @property
-    def origin(self) -> str:
-        """Dataset, config, split and revision."""
-        config = "" if self.config is None else f", {self.config}"
-        return f"{self.dataset}{config}, {self.split}, at {self.revision or 'the newest revision'}"
-
-    def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
-        """Yield the rows; the library keeps them on disk and hands out one at a time."""
-        table = self._load()
-        for number in range(len(table)) if only is None else sorted(only):
-            yield number, f"{self.dataset}, {self.split}, row {number + 1}", dict(table[number])
-
-    def _load(self) -> Any:
-        try:
-            return hub.load_rows(self.dataset, self.config, self.revision, split=self.split)
-        except hub.HubError as fault:
-            cause = fault.__cause__
-            if isinstance(cause, ValueError) and ("split" in str(cause).lower() or "config" in str(cause).lower()):
-                config = "" if self.config is None else f" in its config {self.config!a}"
-                raise SuiteError(
-                    f"the dataset {self.dataset} has no split {self.split!a}{config}; its page names them"
-                ) from cause
-            raise
+    def load(self, renderer: PromptRenderer | None) -> Suite:
+        """Read and check the file, take the subset; raise `SuiteError` with file, row and column. Needs no renderer."""
+        return self._suite(FileTable(Path(self.path)), Path(self.path).stem, self.path)
 
 
-def table_of(path: str | None, published: HubTable) -> Table:
-    """Return the plan's own file or folder, or what is published on the hub where there is none."""
-    return published if path is None else FileTable(Path(path))
+class HfSpec(_TableSpec):
+    """One split of a dataset on the Hugging Face hub. Tried against a loopback hub only."""
+
+    kind: Literal["hf"] = "hf"
+    dataset: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)?$", max_length=200)]
+    """As on the hub: owner/name."""
+    config: Name | None = None
+    """Configuration of the dataset, which the hub calls subset; its default where null."""
+    split: Name
+    revision: Revision | None = None
+    """Commit, tag or branch; the newest where null, which another day may be another suite."""
+
+    def load(self, renderer: PromptRenderer | None) -> Suite:
+        """Read the split, take the subset; raise `SuiteError` where it cannot be had. Needs no renderer."""
+        table = HubTable(self.dataset, self.config, self.split, self.revision)
+        return self._suite(table, self.dataset.rpartition("/")[2], self.dataset)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.recorded import REFUSED, recorded
-from draftmark.suites.loaders.row_faults import RowFault, kind_of
-from draftmark.suites.loaders.rows import LONGEST_ID
+from draftmark.suites.reading.recorded import REFUSED, recorded
+from draftmark.suites.reading.row_faults import RowFault, kind_of
+from draftmark.suites.reading.rows import LONGEST_ID
 
 if TYPE_CHECKING:
     from draftmark.suites.prompt import Message

@@ -12,13 +12,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.row_faults import RowFault
-from draftmark.suites.loaders.speed_bench.reading import rows
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.files import rows
+from draftmark.suites.reading.row_faults import RowFault
 
 if TYPE_CHECKING:
     from draftmark.suites.loaders.speed_bench.finding import Found
-    from draftmark.suites.loaders.speed_bench.reading import Row
+    from draftmark.suites.reading.files import Row
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _MOST_FAULTS = 20

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from draftmark.suites.loaders.speed_bench.reading import Row
     from draftmark.suites.loaders.speed_bench.splits import Split
+    from draftmark.suites.reading.files import Row
 
 
 def folder() -> Path:

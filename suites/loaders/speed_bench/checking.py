@@ -8,16 +8,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.row_faults import RowFault
-from draftmark.suites.loaders.rows import row_prompt
 from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, STAND_IN, Split
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from draftmark.suites.loaders.speed_bench.reading import Row
     from draftmark.suites.prompt import Prompt
+    from draftmark.suites.reading.files import Row
 
 MOST_NAMED = 20
 """Rows that one error names."""

@@ -12,21 +12,22 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from draftmark.suites.loaders.speed_bench import cache, hub
+from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.checking import MOST_NAMED, unresolved
 from draftmark.suites.loaders.speed_bench.finding import fetch_rows, pinned_revision
-from draftmark.suites.loaders.speed_bench.reading import rows as read_rows
 from draftmark.suites.loaders.speed_bench.sources import ROWS, SOURCES, WORDING, Source, source_of
 from draftmark.suites.loaders.speed_bench.supply import NetworkSupply, Supply
 from draftmark.suites.loaders.speed_bench.texts import Work
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import hub
+from draftmark.suites.reading.files import rows as read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from draftmark.suites.loaders.speed_bench.reading import Row
     from draftmark.suites.loaders.speed_bench.splits import Split
+    from draftmark.suites.reading.files import Row
 
 
 class Acceptance:

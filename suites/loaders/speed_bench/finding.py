@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from draftmark.suites.loaders.speed_bench import cache, hub
+from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.sources import ROWS
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS, Split
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import hub
 
 
 class Found(NamedTuple):

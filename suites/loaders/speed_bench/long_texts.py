@@ -15,9 +15,9 @@ from draftmark.suites.loaders.speed_bench.texts import HLE_REVISION, numbers, pi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from draftmark.suites.loaders.speed_bench.reading import Row
     from draftmark.suites.loaders.speed_bench.supply import Encoder
     from draftmark.suites.loaders.speed_bench.texts import SourceRow, TurnsOf, Work
+    from draftmark.suites.reading.files import Row
 
 COSER_SEED = 12347
 HLE_SEED = 42

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.row_faults import RowFault
-from draftmark.suites.loaders.rows import row_prompt
 from draftmark.suites.loaders.speed_bench import agentic
 from draftmark.suites.loaders.speed_bench.checking import (
     MOST_NAMED,
@@ -21,9 +19,11 @@ from draftmark.suites.loaders.speed_bench.checking import (
     shortfalls,
 )
 from draftmark.suites.loaders.speed_bench.finding import Found, find
-from draftmark.suites.loaders.speed_bench.reading import rows
 from draftmark.suites.loaders.speed_bench.splits import LICENCE, SPLITS, Split, SplitName
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
+from draftmark.suites.reading.files import rows
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
 from draftmark.suites.subset import choose, describe
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from draftmark.results.durable import make_folder
-from draftmark.suites.loaders.speed_bench import cache, hub
+from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.wording import ADDRESS, COMMIT, Wording
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -17,9 +17,9 @@ from draftmark.suites.loaders.speed_bench.splits import STAND_IN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from draftmark.suites.loaders.speed_bench.reading import Row
     from draftmark.suites.loaders.speed_bench.splits import Split
     from draftmark.suites.loaders.speed_bench.supply import Supply
+    from draftmark.suites.reading.files import Row
 
     SourceRow = Mapping[str, Any]
     TurnsOf = Callable[[Row], list[str]]

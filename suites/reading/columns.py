@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from draftmark.suites.loaders.conversations import user_turns
-from draftmark.suites.loaders.rows import RowFault, row_prompt
+from draftmark.suites.reading.conversations import user_turns
+from draftmark.suites.reading.rows import RowFault, row_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from draftmark.suites.loaders.tables import Row
     from draftmark.suites.prompt import Prompt
+    from draftmark.suites.reading.tables import Row
 
 Target = Literal[
     "question_id", "turns", "messages", "conversation", "system", "category", "sub_category", "source", "src_id",

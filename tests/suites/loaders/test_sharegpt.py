@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.suites.loaders.sharegpt import SharegptSpec
-from draftmark.suites.loaders.training_data import caution_for
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.training_data import caution_for
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from draftmark.suites.loaders.gsm8k import Gsm8kSpec
-from draftmark.suites.loaders.table_specs import HfSpec
+from draftmark.suites.loaders.tables import HfSpec
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def hub() -> Iterator[Any]:
 def loaded(hub: Any, folder: Path, **entry: Any) -> subprocess.CompletedProcess[str]:
     """Load the suite in a program of its own, since the hub's libraries read their settings when imported."""
     program = (
-        "import json, sys; from draftmark.suites.loaders.table_specs import HfSpec;"
+        "import json, sys; from draftmark.suites.loaders.tables import HfSpec;"
         "from draftmark.suites.prompt import SuiteError\n"
         "try: print(*(p.question_id for p in HfSpec(**json.loads(sys.argv[1])).load(None).prompts))\n"
         "except SuiteError as fault: print(fault)"

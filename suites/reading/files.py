@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.row_faults import RowFault
-from draftmark.suites.loaders.rows import json_object
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -8,15 +8,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftmark.suites.loaders.rows import RowFault
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.rows import RowFault
 from draftmark.suites.subset import choose, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from draftmark.suites.loaders.tables import Row, Table
     from draftmark.suites.prompt import Prompt
+    from draftmark.suites.reading.tables import Row, Table
 
     Convert = Callable[[Row, int], "Prompt | LeftOut"]
     """A row and its number from 0; raises `RowFault`."""

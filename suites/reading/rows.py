@@ -12,9 +12,9 @@ import difflib
 import json
 from typing import Any, NoReturn
 
-from draftmark.suites.loaders.recorded import REFUSED, recorded
-from draftmark.suites.loaders.row_faults import RowFault, kind_of, refuse_broken_text
 from draftmark.suites.prompt import Prompt
+from draftmark.suites.reading.recorded import REFUSED, recorded
+from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
 __all__ = ["RowFault", "json_object", "parse_row", "row_prompt"]
 

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.rows import RowFault, json_object
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.rows import RowFault, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

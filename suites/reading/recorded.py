@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.row_faults import RowFault, kind_of, refuse_broken_text
 from draftmark.suites.prompt import Message
+from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

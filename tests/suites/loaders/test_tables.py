@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from draftmark.suites.loaders import json_arrays
-from draftmark.suites.loaders.json_arrays import json_items
-from draftmark.suites.loaders.rows import RowFault
-from draftmark.suites.loaders.table_specs import ParquetSpec
+from draftmark.suites.loaders.tables import ParquetSpec
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import json_arrays
+from draftmark.suites.reading.json_arrays import json_items
+from draftmark.suites.reading.rows import RowFault
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from draftmark.suites.loaders.rows import RowFault
+from draftmark.suites.reading.rows import RowFault
 
 _USER = frozenset({"user", "human", "prompter"})
 _MODEL = frozenset({"assistant", "gpt", "chatgpt", "bing", "bard", "model"})
