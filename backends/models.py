@@ -1,31 +1,21 @@
-"""Where a plan's models are: aliases, folders, GGUF files and hub names, and which weights they hold.
+"""Where a plan's models are: aliases, folders, GGUF files and hub names. What their files hold is `model_files`.
 
-Nothing here imports torch or downloads anything; `draftmark.backends.fetching` fills the cache folder.
+Nothing here imports torch or downloads anything; `draftmark.backends.model_fetching` fills the cache folder.
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
-import math
-import os
 import re
-import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from draftmark.backends.base import BackendError
 from draftmark.results.cache_folder import cache_root
-from draftmark.results.records import ModelIdentity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_IDENTITY_SUFFIXES = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".txt", ".model", ".tiktoken"}
 SOURCE_FILE = ".source.json"
 """Written into a fetched model's folder: package, version, checksum and licence of what it was made from."""
 
@@ -165,47 +155,6 @@ def _in_file(name: str, file: Path) -> LocalModel:
     raise BackendError(f"model {name!r}: the file is not GGUF; name a .gguf file or the folder that holds config.json")
 
 
-def identity(model: LocalModel) -> ModelIdentity:
-    """Return which weights a model holds: sha256 of its weight, tokenizer and config files, size and vocabulary.
-
-    A hub name is described by its snapshot in the hub's local cache, and by its name alone where there is none yet.
-    Reads every byte once; digests are remembered by path, size and modification time. Parameters are the elements of
-    all stored tensors, from file headers alone; null where no header tells them.
-
-    Raises:
-        BackendError: a file of the model cannot be read.
-    """
-    try:
-        return _identity(model)
-    except OSError as fault:
-        raise BackendError(
-            f"model {model.name!r}: {fault.filename} cannot be read: {fault.strerror or fault}"
-        ) from fault
-
-
-def _identity(model: LocalModel) -> ModelIdentity:
-    folder, revision = model.folder, None
-    if folder is None:
-        folder = hub_snapshot(model.name)
-        revision = folder.name if folder else None
-    if folder is None:
-        return ModelIdentity(name=model.name)
-    if model.gguf_file is not None:
-        files = [folder / model.gguf_file]
-        parameters, vocabulary = _gguf_sizes(files[0])
-    else:
-        files = sorted(
-            file for file in folder.iterdir() if file.suffix in _IDENTITY_SUFFIXES and not file.name.startswith(".")
-        )
-        parameters, vocabulary = _safetensors_parameters(files), _config_number(folder / "config.json", "vocab_size")
-    with suppress(OSError, ValueError, KeyError):
-        source = json.loads((folder / SOURCE_FILE).read_text(encoding="utf-8"))
-        revision = f"{source['package']}=={source['version']}"
-    return ModelIdentity(
-        name=model.name, files=_digests(files), revision=revision, parameters=parameters, vocabulary=vocabulary
-    )
-
-
 def hub_snapshot(name: str) -> Path | None:
     """Return the folder in the hub's local cache that holds a model; null where it is not there. Asks no network."""
     try:
@@ -214,94 +163,3 @@ def hub_snapshot(name: str) -> Path | None:
         return None
     config = try_to_load_from_cache(name, "config.json")
     return Path(config).parent if isinstance(config, str) else None
-
-
-def _digests(files: list[Path]) -> dict[str, str]:
-    """Return file name to sha256, reusing digests of files that did not change since; the memory may be lost."""
-    memory = cache_root() / "digests.json"
-    known: dict[str, list[Any]] = {}
-    with suppress(OSError, ValueError):
-        loaded = json.loads(memory.read_text(encoding="utf-8"))
-        known = loaded if isinstance(loaded, dict) else {}
-    found, changed = {}, False
-    for file in files:
-        stat = file.stat()
-        key, stamp = str(file.resolve()), [stat.st_size, stat.st_mtime_ns]
-        entry = known.get(key)
-        if not (isinstance(entry, list) and entry[:2] == stamp):
-            with file.open("rb") as stream:
-                entry = [*stamp, hashlib.file_digest(stream, "sha256").hexdigest()]
-            known[key], changed = entry, True
-        found[file.name] = str(entry[2])
-    if changed:
-        with suppress(OSError):
-            memory.parent.mkdir(parents=True, exist_ok=True)
-            fresh = memory.with_name(f"digests.{os.getpid()}.tmp")
-            fresh.write_text(json.dumps(known), encoding="utf-8")
-            fresh.replace(memory)
-    return found
-
-
-def _safetensors_parameters(files: list[Path]) -> int | None:
-    """Sum the elements of all tensors from the JSON headers of safetensors files; null without such files."""
-    weights = [file for file in files if file.suffix == ".safetensors"]
-    if not weights:
-        return None
-    total = 0
-    for file in weights:
-        try:
-            with file.open("rb") as stream:
-                (length,) = struct.unpack("<Q", stream.read(8))
-                if length > file.stat().st_size:
-                    return None
-                header = json.loads(stream.read(length))
-            total += sum(math.prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
-        except (struct.error, ValueError, KeyError, TypeError, AttributeError):
-            return None
-    return total
-
-
-def layer_count(model: LocalModel) -> int | None:
-    """Return the decoder layers that a local model's config.json declares; null where it cannot be told cheaply."""
-    return None if model.folder is None else _config_number(model.folder / "config.json", "num_hidden_layers")
-
-
-def context_limit(name: str) -> int | None:
-    """Return the tokens that a local model's config.json says it was made for; null where it cannot be told cheaply.
-
-    Raises `BackendError` as `locate`.
-    """
-    folder = locate(name).folder
-    return None if folder is None else _config_number(folder / "config.json", "max_position_embeddings")
-
-
-def dropped_layers_problem(name: str, dropped: Sequence[int], layers: int) -> str | None:
-    """Say why these layers cannot be left out of a model of so many; null if they can."""
-    wrong = sorted(index for index in set(dropped) if not 0 <= index < layers)
-    if not wrong and len(set(dropped)) < layers:
-        return None
-    what = f"there is no layer {wrong[0]}" if wrong else "no layer would be left"
-    return f"drop_layers of {name!r}: {what}; the model has layers 0 to {layers - 1}"
-
-
-def _config_number(config: Path, name: str) -> int | None:
-    try:
-        settings = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    for level in (settings, settings.get("text_config") if isinstance(settings, dict) else None):
-        if isinstance(level, dict) and isinstance(level.get(name), int):
-            return int(level[name])
-    return None
-
-
-def _gguf_sizes(file: Path) -> tuple[int | None, int | None]:
-    """Return (parameters, vocabulary) of a GGUF file; nulls without the package `gguf`."""
-    try:
-        from gguf import GGUFReader
-    except ImportError:
-        return None, None
-    reader = GGUFReader(file)
-    parameters = sum(int(tensor.n_elements) for tensor in reader.tensors)
-    tokens = reader.get_field("tokenizer.ggml.tokens")
-    return parameters, len(tokens.data) if tokens else None

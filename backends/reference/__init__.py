@@ -59,7 +59,7 @@ class ReferenceSpec(BackendSpec):
 
     def context_limit(self, target: str) -> int | None:
         """Return what the target's config.json says."""
-        from draftmark.backends.models import context_limit
+        from draftmark.backends.model_files import context_limit
 
         return context_limit(target)
 
@@ -99,7 +99,8 @@ def _foreign_option(drafter: DrafterSpec) -> str | None:
 
 
 def _draft_model_problem(drafter: DraftModelSpec) -> str | None:
-    from draftmark.backends.models import dropped_layers_problem, layer_count, locate
+    from draftmark.backends.model_files import dropped_layers_problem, layer_count
+    from draftmark.backends.models import locate
 
     try:
         layers = layer_count(locate(drafter.model))

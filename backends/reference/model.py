@@ -14,7 +14,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from draftmark.backends.base import BackendError
-from draftmark.backends.models import dropped_layers_problem, locate
+from draftmark.backends.model_files import dropped_layers_problem
+from draftmark.backends.models import locate
 from draftmark.backends.reference import attention
 from draftmark.backends.reference.cache import RollbackCache, cache_layers
 

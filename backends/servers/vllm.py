@@ -51,7 +51,7 @@ class VllmServerSpec(ServerSpec):
 
     def context_limit(self, target: str) -> int | None:
         """Return `max_model_len` where the plan's `options` set it, else what the target's config.json says."""
-        from draftmark.backends.models import context_limit
+        from draftmark.backends.model_files import context_limit
 
         given = self.options.get("max_model_len")
         return given if isinstance(given, int) else context_limit(target)

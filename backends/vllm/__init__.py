@@ -66,7 +66,7 @@ class VllmSpec(BackendSpec):
 
     def context_limit(self, target: str) -> int | None:
         """Return `max_model_len` where the plan sets it, else what the target's config.json says."""
-        from draftmark.backends.models import context_limit
+        from draftmark.backends.model_files import context_limit
 
         given = self.engine.get("max_model_len")
         return given if isinstance(given, int) else context_limit(target)

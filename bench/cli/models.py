@@ -7,7 +7,8 @@ from pathlib import Path
 
 import typer
 
-from draftmark.backends.models import ALIASES, Alias, identity, locate
+from draftmark.backends.model_files import identity
+from draftmark.backends.models import ALIASES, Alias, locate
 from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -60,7 +61,7 @@ def fetch_model(
     ),
 ) -> None:
     """Fetch a model into the cache folder, check it, and convert it once; does nothing when it is there."""
-    from draftmark.backends.fetching import fetch
+    from draftmark.backends.model_fetching import fetch
 
     fetch(alias, say=lambda sentence: emit(harmless(sentence)), offer=offer)
 

@@ -39,7 +39,8 @@ def gather(plan: Plan) -> Materials:
     """
     if plan.target is None:
         return Materials(None, tuple(spec.load(None) for spec in plan.suites), _served)
-    from draftmark.backends.models import identity, locate
+    from draftmark.backends.model_files import identity
+    from draftmark.backends.models import locate
     from draftmark.suites.rendering import Renderer
 
     path, options = locate(plan.target).pretrained()

@@ -67,7 +67,7 @@ def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(gguf_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from draftmark.backends.fetching import convert_gguf
+    from draftmark.backends.model_fetching import convert_gguf
 
     made = tmp_path_factory.mktemp("converted") / "tiny"
     convert_gguf(gguf_file, made)
@@ -109,7 +109,8 @@ def test_the_folder_says_nothing_of_quantisation_and_can_be_read_by_others(folde
 
 
 def test_gguf_and_folder_count_the_same_parameters(gguf_file: Path, folder: Path) -> None:
-    from draftmark.backends.models import identity, locate
+    from draftmark.backends.model_files import identity
+    from draftmark.backends.models import locate
 
     vocabulary = len(SPECIAL) + 256 + 3
     head = HIDDEN // HEADS
