@@ -14,7 +14,7 @@ from rich.text import Text
 
 from draftmark.bench.cli.display import harmless
 from draftmark.bench.running.forecast import in_words
-from draftmark.results.excess import excess
+from draftmark.results.divergences import excess
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.standing import not_counted, standing
 

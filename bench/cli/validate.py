@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
 from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:

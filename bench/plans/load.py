@@ -6,13 +6,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from draftmark.bench.running.arrivals import times
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from draftmark.backends.drafters import as_list
 from draftmark.bench.plans.document import Problem
 from draftmark.bench.plans.trace import read_trace
 from draftmark.bench.plans.wording import keys_of
+from draftmark.bench.running.arrivals import times
 from draftmark.results.records.loads import (
     ClosedLoad,
     ConstantLoad,
@@ -28,9 +28,8 @@ from draftmark.results.records.loads import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from draftmark.bench.running.arrivals import TraceRow
-
     from draftmark.backends.base import BackendSpec
+    from draftmark.bench.running.arrivals import TraceRow
     from draftmark.results.records.loads import Load
 
 LONGEST_GAP_S = 86_400.0

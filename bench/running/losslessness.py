@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from draftmark.backends.redaction import redacted
-from draftmark.results.metrics.losslessness import compare_turns, judge
+from draftmark.results.divergences import compare_turns, judge_divergence
 from draftmark.results.records import Divergence
 from draftmark.suites.prompt import SuiteError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from draftmark.backends.base import Backend, TieEvidence
     from draftmark.bench.plans.cells import Group
     from draftmark.bench.running.questions import Questions
-    from draftmark.results.metrics.losslessness import DivergencePoint
+    from draftmark.results.divergences import DivergencePoint
     from draftmark.results.records import CellRecord, TurnRecord
     from draftmark.results.store import RunStore
 
@@ -76,7 +76,7 @@ class _Judging:
         margin, difference, top_two = None, None, None
         if evidence is not None:
             margin, difference, top_two = evidence.margin, evidence.numeric_difference, evidence.top_two
-        verdict, reason = judge(point, margin=margin, numeric_difference=difference, top_two=top_two)
+        verdict, reason = judge_divergence(point, margin=margin, numeric_difference=difference, top_two=top_two)
         if evidence is not None and evidence.passes is not None:
             reason = f"{reason}; compared were {evidence.passes}"
         return Divergence(

@@ -13,7 +13,7 @@ from draftmark.dashboards.leaderboard.contests import laps_of
 from draftmark.dashboards.leaderboard.machines import engine_of, hardware_of
 from draftmark.dashboards.sharing import without_local_paths
 from draftmark.dashboards.wording import value_of
-from draftmark.results.excess import excess
+from draftmark.results.divergences import excess
 from draftmark.results.reader import RunReader, read_manifest
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.standing import not_counted

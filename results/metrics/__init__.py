@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING
 from draftmark.results.metrics.acceptance import ACCEPTANCE
 from draftmark.results.metrics.achieved import ACHIEVED
 from draftmark.results.metrics.declaration import Metric
-from draftmark.results.metrics.distribution import GoodnessOfFit, goodness_of_fit
 from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.metrics.goodput import GOODPUT
 from draftmark.results.metrics.identities import broken_identities
-from draftmark.results.metrics.losslessness import (
-    LOSSLESSNESS,
-    Comparison,
-    DivergencePoint,
-    compare_turns,
-    first_divergence,
-    judge,
-)
+from draftmark.results.metrics.losslessness import LOSSLESSNESS
 from draftmark.results.metrics.overhead import OVERHEAD
 from draftmark.results.metrics.positions import POSITIONS
 from draftmark.results.metrics.speedup import SPEEDUP
@@ -113,17 +105,4 @@ def measure(
     return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
 
 
-__all__ = [
-    "METRICS",
-    "Comparison",
-    "DivergencePoint",
-    "GoodnessOfFit",
-    "Metric",
-    "broken_identities",
-    "compare_turns",
-    "first_divergence",
-    "goodness_of_fit",
-    "judge",
-    "measure",
-    "metric_of",
-]
+__all__ = ["METRICS", "Metric", "broken_identities", "measure", "metric_of"]

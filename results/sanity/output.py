@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from draftmark.results.excess import excess
+from draftmark.results.divergences import excess
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:

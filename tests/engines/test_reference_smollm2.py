@@ -12,8 +12,8 @@ from draftmark.backends.base import BackendError, TurnRequest
 from draftmark.backends.models import locate
 from draftmark.backends.reference import ReferenceSpec
 from draftmark.results.columns import CellColumns
+from draftmark.results.divergences import first_divergence, judge_divergence
 from draftmark.results.metrics.identities import broken_identities
-from draftmark.results.metrics.losslessness import first_divergence, judge
 from draftmark.results.records import Arm, Observation, Sampling, TurnRecord
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_every_arm_gives_the_baselines_tokens(arm: Arm, question: str, backend: 
         return
     prefix = [*prompt_ids(backend, question), *plain.output_ids[: point.position]]
     evidence = backend.tie_evidence(arm, prefix, (point.baseline_id, point.arm_id))
-    verdict, reason = judge(
+    verdict, reason = judge_divergence(
         point,
         margin=evidence.margin,
         numeric_difference=evidence.numeric_difference,

@@ -9,7 +9,7 @@ import pytest
 from draftmark.backends.vllm import VllmSpec
 from draftmark.backends.vllm.backend import asks_the_hub
 from draftmark.backends.vllm.engine import closeness
-from draftmark.results.metrics.losslessness import DivergencePoint, judge
+from draftmark.results.divergences import DivergencePoint, judge_divergence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def test_close_tokens_are_judged_by_two_passes() -> None:
 def test_a_token_that_is_not_among_the_likeliest_is_a_fault_and_not_unknown() -> None:
     found = closeness({1: -0.1, 2: -3.0}, {1: -0.1, 2: -3.0}, [1, 99], 40)
     point = DivergencePoint(position=3, baseline_id=1, arm_id=99)
-    verdict, reason = judge(
+    verdict, reason = judge_divergence(
         point, margin=found.margin, numeric_difference=found.numeric_difference, top_two=found.top_two
     )
     assert verdict == "fault"

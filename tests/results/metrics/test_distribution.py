@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from draftmark.results.errors import ResultsError
-from draftmark.results.metrics import goodness_of_fit
+from draftmark.results.metrics.distribution import goodness_of_fit
 
 
 def test_a_correct_sampler_passes() -> None:
