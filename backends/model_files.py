@@ -1,6 +1,7 @@
 """What a model's files hold: which weights, how many parameters, and the sizes that its config.json declares.
 
-Nothing here imports torch; what a checkpoint of a drafter is, is read by `checkpoints`.
+Nothing here imports torch. Weights and configurations are read as `checkpoints` reads them, but what cannot be told is
+null here, where a checkpoint is refused.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import hashlib
 import json
 import math
 import os
-import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError
+from draftmark.backends.checkpoints.files import read_json, read_weights
+from draftmark.backends.checkpoints.settings import Settings
 from draftmark.backends.models import SOURCE_FILE, LocalModel, hub_snapshot, locate
 from draftmark.results.cache_folder import cache_root
 from draftmark.results.records import ModelIdentity
@@ -30,7 +32,7 @@ def identity(model: LocalModel) -> ModelIdentity:
 
     A hub name is described by its snapshot in the hub's local cache, and by its name alone where there is none yet.
     Reads every byte once; digests are remembered by path, size and modification time. Parameters are the elements of
-    all stored tensors, from file headers alone; null where no header tells them.
+    all stored tensors, from file headers alone, each weight once; null where no header tells them.
 
     Raises:
         BackendError: a file of the model cannot be read.
@@ -57,7 +59,7 @@ def _identity(model: LocalModel) -> ModelIdentity:
         files = sorted(
             file for file in folder.iterdir() if file.suffix in _IDENTITY_SUFFIXES and not file.name.startswith(".")
         )
-        parameters, vocabulary = _safetensors_parameters(files), _config_number(folder / "config.json", "vocab_size")
+        parameters, vocabulary = _parameters(folder), _declared(folder, "vocab_size")
     with suppress(OSError, ValueError, KeyError):
         source = json.loads((folder / SOURCE_FILE).read_text(encoding="utf-8"))
         revision = f"{source['package']}=={source['version']}"
@@ -92,28 +94,18 @@ def _digests(files: list[Path]) -> dict[str, str]:
     return found
 
 
-def _safetensors_parameters(files: list[Path]) -> int | None:
-    """Sum the elements of all tensors from the JSON headers of safetensors files; null without such files."""
-    weights = [file for file in files if file.suffix == ".safetensors"]
-    if not weights:
-        return None
-    total = 0
-    for file in weights:
-        try:
-            with file.open("rb") as stream:
-                (length,) = struct.unpack("<Q", stream.read(8))
-                if length > file.stat().st_size:
-                    return None
-                header = json.loads(stream.read(length))
-            total += sum(math.prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
-        except (struct.error, ValueError, KeyError, TypeError, AttributeError):
-            return None
-    return total
+def _parameters(folder: Path) -> int | None:
+    """Sum the elements of all tensors of the weights; null where their headers cannot be read, or some are missing."""
+    with suppress(BackendError):
+        weights = read_weights(folder)
+        if weights.tensors and not weights.missing:
+            return sum(math.prod(tensor.shape) for tensor in weights.tensors.values())
+    return None
 
 
 def layer_count(model: LocalModel) -> int | None:
     """Return the decoder layers that a local model's config.json declares; null where it cannot be told cheaply."""
-    return None if model.folder is None else _config_number(model.folder / "config.json", "num_hidden_layers")
+    return None if model.folder is None else _declared(model.folder, "num_hidden_layers")
 
 
 def context_limit(name: str) -> int | None:
@@ -122,7 +114,7 @@ def context_limit(name: str) -> int | None:
     Raises `BackendError` as `locate`.
     """
     folder = locate(name).folder
-    return None if folder is None else _config_number(folder / "config.json", "max_position_embeddings")
+    return None if folder is None else _declared(folder, "max_position_embeddings")
 
 
 def dropped_layers_problem(name: str, dropped: Sequence[int], layers: int) -> str | None:
@@ -134,14 +126,12 @@ def dropped_layers_problem(name: str, dropped: Sequence[int], layers: int) -> st
     return f"drop_layers of {name!r}: {what}; the model has layers 0 to {layers - 1}"
 
 
-def _config_number(config: Path, name: str) -> int | None:
-    try:
-        settings = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    for level in (settings, settings.get("text_config") if isinstance(settings, dict) else None):
-        if isinstance(level, dict) and isinstance(level.get(name), int):
-            return int(level[name])
+def _declared(folder: Path, name: str) -> int | None:
+    """Return a size of the transformer as config.json declares it; null where it does not, or is damaged."""
+    file = folder / "config.json"
+    with suppress(BackendError):
+        config = read_json(file)
+        return None if config is None else Settings.of(config, str(file)).inner.whole(name)
     return None
 
 
