@@ -11,6 +11,7 @@ from draftmark.results.arm_labels import arm_labels
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
 from draftmark.results.metrics.flight import counted_turns
+from draftmark.results.metrics.recorded import evidence_of
 from draftmark.results.metrics.window import window_counts
 from draftmark.results.parts import Split
 from draftmark.results.records import SCHEMA_VERSION
@@ -213,10 +214,9 @@ def _load(group_id: str, cells: list[CellRecord], run: RunReader, seen: _Seen) -
 
 
 def _counts(cell: CellRecord, columns: CellColumns, split: Split) -> dict[str | None, Mask] | None:
-    load = cell.key.load
-    if isinstance(load, ClosedLoad) or (load.warm_up_s == 0 and load.cool_down_s == 0):
+    whole = counted_turns(columns, cell.key.load)
+    if whole.all():
         return None
-    whole = counted_turns(columns, load)
     return {None: whole, **{part: whole[split.mask(columns, part)] for part in split.turns_per_pass}}
 
 
@@ -230,21 +230,18 @@ def _summary(
     cell, columns = member.cell, member.of(part)
     key, arm = cell.key, cell.key.arm
     baseline, control = group.reference(control=False), group.reference(control=True)
-    gpus, load = cell.resolved.get("gpus"), key.load
+    load = key.load
     metrics = measure(
-        member.counted(part),
-        drafter=arm.drafter,
-        draft_length=arm.draft_length,
-        baseline=_counted(baseline, part),
-        control=None if arm.control else _counted(control, part),
-        concurrency=load.concurrency if isinstance(load, ClosedLoad) else 1,
-        temperature=key.sampling.temperature,
-        gpus=gpus if isinstance(gpus, int) else None,
-        window=window_counts(columns, member.engine) if part is None else None,
-        open_load=None if isinstance(load, ClosedLoad) else load,
-        objectives=objectives,
-        whole=member.columns,
-        part=len(columns) < len(member.columns),
+        evidence_of(
+            cell,
+            member.counted(part),
+            baseline=_counted(baseline, part),
+            control=_counted(control, part),
+            window=window_counts(columns, member.engine) if part is None else None,
+            objectives=objectives,
+            whole=member.columns,
+            part=len(columns) < len(member.columns),
+        )
     )
     ok, failed, expected = int(columns.ok.sum()), int((~columns.ok).sum()), group.expected(member, part)
     status, text = _status(cell, ok, failed, expected)

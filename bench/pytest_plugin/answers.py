@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from draftmark.results.comparing.matching import cell_names
 from draftmark.results.durable import write_fault
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.strict_json import encode
 
 if TYPE_CHECKING:
@@ -105,15 +104,10 @@ def _cells(cells: Sequence[CellRecord]) -> list[dict[str, Any]]:
 
 
 def _seconds(run: RunReader, cell: CellRecord) -> list[float]:
-    from draftmark.results.columns import CellColumns
-    from draftmark.results.metrics.flight import counted_turns
+    from draftmark.results.metrics.recorded import counted_columns
     from draftmark.results.metrics.stamps import span
 
-    most, load = cell.key.sampling.max_tokens, cell.key.load
-    turns = CellColumns.from_turns(run.turns(cell.cell_id), max_tokens=most)
-    if not isinstance(load, ClosedLoad):
-        turns = turns.select(counted_turns(turns, load))
-    known, seconds = span(turns, "sent_s", "last_s")
+    known, seconds = span(counted_columns(run.turns(cell.cell_id), cell.key), "sent_s", "last_s")
     return [float(value) for value in seconds[known]]
 
 

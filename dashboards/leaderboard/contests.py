@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draftmark.results.columns import CellColumns
-from draftmark.results.metrics.flight import counted_turns
 from draftmark.results.metrics.pairs import pair_turns
+from draftmark.results.metrics.recorded import counted_columns
 from draftmark.results.metrics.stamps import decoding
-from draftmark.results.records.loads import ClosedLoad
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.statistics import Interval, Sample, interval, ratio_of_ratios, union
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from draftmark.results.columns import Floats, Keys
+    from draftmark.results.columns import CellColumns, Floats, Keys
     from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord
 
@@ -59,7 +57,11 @@ class Laps:
 
 def laps_of(run: RunReader, cells: Sequence[CellRecord], origin: tuple[str, str]) -> dict[str, Laps]:
     """Return the laps of each speculating cell of one comparison group that has any, by cell id."""
-    columns = {cell.cell_id: _counted(run, cell) for cell in cells if cell.left_out is None}
+    columns = {
+        cell.cell_id: counted_columns(run.turns(cell.cell_id, phase=None), cell.key)
+        for cell in cells
+        if cell.left_out is None
+    }
     bases = [cell for cell in cells if not speculates(cell.key.arm) and cell.cell_id in columns]
     bases.sort(key=lambda cell: cell.key.arm.control)
     if not bases or not is_baseline(bases[0].key.arm):
@@ -105,12 +107,6 @@ def _met(first: Lap, second: Lap) -> Interval:
 def _ratio_of_speedups(sums: Floats) -> Floats:
     quotient: Floats = ratio_of_ratios(sums[:4]) / ratio_of_ratios(sums[4:])
     return quotient
-
-
-def _counted(run: RunReader, cell: CellRecord) -> CellColumns:
-    most, load = cell.key.sampling.max_tokens, cell.key.load
-    columns = CellColumns.from_turns(run.turns(cell.cell_id, phase=None), max_tokens=most)
-    return columns if isinstance(load, ClosedLoad) else columns.select(counted_turns(columns, load))
 
 
 def _lap(base: CellColumns, arm: CellColumns) -> Lap:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from draftmark.results.columns import CellColumns
-from draftmark.results.metrics.evidence import Evidence
-from draftmark.results.metrics.flight import counted_turns
+from draftmark.results.metrics.recorded import counted_columns, evidence_of
 from draftmark.results.metrics.window import difference, reset_in, windows_of
 from draftmark.results.records.loads import ClosedLoad
-from draftmark.results.roles import is_baseline, speculates
+from draftmark.results.roles import NO_DRAFTER, speculates
 from draftmark.results.summarise import groups_of, objectives_of, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from draftmark.results.columns import Mask
+    from draftmark.results.columns import CellColumns, Mask
+    from draftmark.results.metrics.evidence import Evidence
     from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord, TurnRecord
     from draftmark.results.summary import CellSummary, RunSummary
@@ -44,27 +43,19 @@ class Cell:
 
     def evidence(self, mask: Mask | None = None, *, code: int | None = None) -> Evidence:
         """Return what metrics are computed from; of one round alone where `mask` and its `code` are given."""
-        key, load = self.record.key, self.record.key.load
-        gpus = self.record.resolved.get("gpus")
-        cell = self.columns if mask is None else self.columns.select(mask)
-        return Evidence(
-            cell,
-            key.arm.drafter,
-            key.arm.draft_length,
-            cell if is_baseline(key.arm) else self._round_of(self.baseline, code),
-            None if key.arm.control else self._round_of(self.control, code),
-            load.concurrency if isinstance(load, ClosedLoad) else 1,
-            key.sampling.temperature,
-            gpus if isinstance(gpus, int) else None,
-            open_load=None if isinstance(load, ClosedLoad) else load,
+        return evidence_of(
+            self.record,
+            self.columns if mask is None else self.columns.select(mask),
+            baseline=self._round_of(self.baseline, code),
+            control=self._round_of(self.control, code),
             objectives=objectives_of(self.run.manifest),
         )
 
     def of(self, columns: CellColumns) -> Evidence:
         """Return the evidence of the arm without speculation, whose turns these are."""
-        load = self.record.key.load
-        at_once = load.concurrency if isinstance(load, ClosedLoad) else 1
-        return Evidence(columns, "none", 0, columns, None, at_once, self.record.key.sampling.temperature)
+        return replace(
+            self.evidence(), cell=columns, drafter=NO_DRAFTER, draft_length=0, baseline=columns, control=None
+        )
 
     def _round_of(self, columns: CellColumns | None, code: int | None) -> CellColumns | None:
         if columns is None or code is None or self.open:
@@ -116,12 +107,7 @@ class Side:
         found = self._loaded.get(record.cell_id)
         if found is None:
             told = _Told()
-            columns = CellColumns.from_turns(
-                told.watch(self.run.turns(record.cell_id, phase=None)), max_tokens=record.key.sampling.max_tokens
-            )
-            load = record.key.load
-            if not isinstance(load, ClosedLoad) and (load.warm_up_s or load.cool_down_s):
-                columns = columns.select(counted_turns(columns, load))
+            columns = counted_columns(told.watch(self.run.turns(record.cell_id, phase=None)), record.key)
             counted = cached_share(self.run, record.cell_id)
             found = self._loaded[record.cell_id] = (columns, told.share if counted is None else counted)
         return found

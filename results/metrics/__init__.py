@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from draftmark.results.metrics.acceptance import ACCEPTANCE
 from draftmark.results.metrics.achieved import ACHIEVED
 from draftmark.results.metrics.declaration import Metric
-from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.metrics.goodput import GOODPUT
 from draftmark.results.metrics.identities import broken_identities
 from draftmark.results.metrics.losslessness import LOSSLESSNESS
@@ -18,9 +17,7 @@ from draftmark.results.metrics.throughput import THROUGHPUT
 from draftmark.results.metrics.timing import TIMING
 
 if TYPE_CHECKING:
-    from draftmark.results.columns import CellColumns
-    from draftmark.results.metrics.window import WindowCounts
-    from draftmark.results.records.loads import Objectives, OpenLoad
+    from draftmark.results.metrics.evidence import Evidence
     from draftmark.results.summary import MetricValue
 
 METRICS: dict[str, Metric] = {
@@ -47,61 +44,8 @@ def metric_of(name: str) -> Metric | None:
     return METRICS.get(name) or next(families, None)
 
 
-def measure(
-    cell: CellColumns,
-    *,
-    drafter: str,
-    draft_length: int,
-    baseline: CellColumns | None = None,
-    control: CellColumns | None = None,
-    concurrency: int = 1,
-    temperature: float = 0.0,
-    gpus: int | None = None,
-    window: WindowCounts | str | None = None,
-    open_load: OpenLoad | None = None,
-    objectives: Objectives | None = None,
-    whole: CellColumns | None = None,
-    part: bool = False,
-) -> dict[str, MetricValue]:
-    """Compute every declared metric of one cell, each a number or null with the reason.
-
-    For one category, pass the selection of all columns. A `none` arm without a baseline is taken to be the baseline.
-
-    Args:
-        cell: Columns of the arm's cell.
-        drafter: The arm's drafter; `none` needs no steps to be measured.
-        draft_length: The arm's D.
-        baseline: Columns of the `none` arm of the same comparison group; the cell itself when it is that arm; null
-            where the run has no baseline.
-        control: Columns of the second `none` arm, which serves as another round of the baseline and tells what differs
-            without any speculation; null where there is none. For the control's own cell pass null.
-        concurrency: Turns in flight, as the plan asked; of no matter in an open loop.
-        temperature: Sampling temperature of the cell.
-        gpus: GPUs the engine ran on (tensor x pipeline x data parallel); null where that is not recorded.
-        window: What the engine counted over all turns of the cell, or why that is of no use; null for a part of them.
-        open_load: The schedule that conversations followed; null for a closed loop.
-        objectives: Times that turns should not exceed; null where the plan has none.
-        whole: Columns of all turns that the engine answered during the cell, where `cell` holds some of them only (one
-            category, or no warm-up and cool-down): they were in flight too.
-        part: Whether `cell` is one category among others.
-    """
-    if baseline is None and drafter == "none":
-        baseline = cell
-    evidence = Evidence(
-        cell,
-        drafter,
-        draft_length,
-        baseline,
-        control,
-        concurrency,
-        temperature,
-        gpus,
-        window,
-        open_load,
-        objectives,
-        whole,
-        part,
-    )
+def measure(evidence: Evidence) -> dict[str, MetricValue]:
+    """Compute every declared metric of one cell, or of one category of it, each a number or null with the reason."""
     return {name: value for metric in METRICS.values() for name, value in metric.measure(evidence).items()}
 
 

@@ -33,20 +33,31 @@ class Evidence:
     """One cell and what it is compared with; the baseline's own `baseline` is its cell."""
 
     cell: CellColumns
+    """The arm's turns that count."""
     drafter: str
+    """The arm's drafter; `none` needs no steps to be measured."""
     draft_length: int
+    """The arm's D."""
     baseline: CellColumns | None = None
+    """The `none` arm of the same comparison group, `cell` itself for that arm; null where the run has no baseline."""
     control: CellColumns | None = None
+    """The second `none` arm: another round of the baseline, which tells what differs without any speculation. Null
+    where there is none, and for the control itself."""
     concurrency: int = 1
+    """Turns in flight, as the plan asked; of no matter in an open loop."""
     temperature: float = 0.0
+    """Of the sampling."""
     gpus: int | None = None
+    """GPUs that the engine ran on (tensor x pipeline x data parallel); null where that is not recorded."""
     window: WindowCounts | str | None = None
-    """What the engine counted over the cell, where it tells nothing of single requests; null for a part of it."""
+    """What the engine counted over all turns of the cell, or why that is of no use; null for a part of them."""
     open_load: OpenLoad | None = None
     """The schedule that conversations followed; null for a closed loop."""
     objectives: Objectives | None = None
+    """Times that turns should not exceed; null where the plan has none."""
     whole: CellColumns | None = None
-    """All turns that the engine answered around those of `cell`, these among them; null where there were no others."""
+    """All turns that the engine answered during the cell, where `cell` holds some of them only (one category, or no
+    warm-up and cool-down): they were in flight too. Null where there were no others."""
     part: bool = False
     """Whether `cell` is one category among others."""
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draftmark.results.columns import segment_sums
+from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.results.columns import CellColumns, Floats, Ints, Mask
-    from draftmark.results.records.loads import OpenLoad
+    from draftmark.results.records.loads import Load, OpenLoad
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +85,9 @@ def times_of(cell: CellColumns, load: OpenLoad) -> list[Times]:
     return found
 
 
-def counted_turns(cell: CellColumns, load: OpenLoad) -> Mask:
+def counted_turns(cell: CellColumns, load: Load) -> Mask:
     """Return the turns of conversations that began neither in warm-up nor in cool-down; all where there is neither."""
-    if load.warm_up_s == 0 and load.cool_down_s == 0:
+    if isinstance(load, ClosedLoad) or (load.warm_up_s == 0 and load.cool_down_s == 0):
         return np.ones(len(cell), dtype=bool)
     return _of_conversations(cell, _within(cell.scheduled_s, cell.session, times_of(cell, load), last=True))
 

@@ -13,6 +13,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.records import (
     Arm,
     CellKey,
@@ -88,7 +89,7 @@ def test_metrics_over_a_million_turns(benchmark: BenchmarkFixture, tell: Callabl
     filled = time.perf_counter() - start
     start = time.perf_counter()
     found = benchmark.pedantic(
-        lambda: measure(columns, drafter="ngram", draft_length=3, baseline=columns), rounds=1, iterations=1
+        lambda: measure(Evidence(columns, drafter="ngram", draft_length=3, baseline=columns)), rounds=1, iterations=1
     )
     took = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2

@@ -14,7 +14,7 @@ from draftmark.results.records import (
     RunManifest,
     TurnFailure,
 )
-from draftmark.results.records.loads import ClosedLoad
+from draftmark.results.records.loads import ClosedLoad, ConstantLoad
 from draftmark.results.store import RunStore
 from draftmark.results.strict_json import encode
 from draftmark.results.summarise import changed_settings, summarise
@@ -121,6 +121,24 @@ def test_warm_up_turns_and_their_failures_count_nowhere(
     summary = summarise(written([make_cell()], [make_turn("w", phase="warmup", status="failed"), make_turn("p1")]))
     assert summary.failures == []
     assert cell_of(summary, "none").status_text == "partial 1/5"
+
+
+def test_where_an_open_loops_ends_are_left_out_the_baseline_is_still_its_own(
+    written: Written, make_cell: MakeCell, make_turn: MakeTurn
+) -> None:
+    # p1 and p2 count: each has three tokens after the first, in 0.3 s.
+    turns = [
+        make_turn(
+            f"p{n}", output_tokens=4, output_ids=[1, 2, 3, 4], scheduled_s=n, sent_s=n, first_token_s=n + 0.1,
+            last_token_s=n + 0.4, done_s=n + 0.4,
+        )
+        for n in (0.0, 1.0, 2.0, 3.0)
+    ]  # fmt: skip
+    load = ConstantLoad(rate=1, warm_up_s=0.5, cool_down_s=0.5)
+    found = cell_of(summarise(written([make_cell(load=load)], turns)), "none").metrics
+    assert (found["divergent_turns"].value, found["divergent_turns"].n) == (0, 2)
+    assert (found["divergent_turns"].source, found["divergent_turns"].note) == ("definition", "this is the baseline")
+    assert (found["speedup"].value, found["speedup"].source) == (1, "definition")
 
 
 def test_cells_that_differ_in_the_arm_alone_form_a_group(

@@ -8,6 +8,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,12 +69,15 @@ def timed_turn(
 
 @pytest.fixture
 def measured() -> Callable[..., dict[str, MetricValue]]:
-    """Every metric of the given turns, as an arm with D = 5 unless told otherwise."""
+    """Every metric of the given turns, as an arm with D = 5 unless told otherwise; `none` is its own baseline."""
 
     def build(*turns: TurnRecord, **facts: Any) -> dict[str, MetricValue]:
         for name in ("baseline", "control"):
             if name in facts:
                 facts[name] = CellColumns.from_turns(facts[name])
-        return measure(CellColumns.from_turns(turns), **({"drafter": "ngram", "draft_length": 5} | facts))
+        cell = CellColumns.from_turns(turns)
+        if facts.get("drafter") == "none":
+            facts = {"baseline": cell} | facts
+        return measure(Evidence(cell, **({"drafter": "ngram", "draft_length": 5} | facts)))
 
     return build

@@ -9,6 +9,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.records import StepColumns, TurnRecord
 
 TURNS, STEPS = 1_000, 16
@@ -43,10 +44,11 @@ def test_at_most_as_much_again_and_a_quarter(concurrency: int, monkeypatch: pyte
     held = sum(
         getattr(cell, field.name).nbytes for field in fields(cell) if hasattr(getattr(cell, field.name), "nbytes")
     )
-    measure(cell.select(cell.question < 20), drafter="ngram", draft_length=3, concurrency=concurrency)  # imports
+    few = cell.select(cell.question < 20)
+    measure(Evidence(few, drafter="ngram", draft_length=3, concurrency=concurrency))  # imports
 
     tracemalloc.start()
-    measure(cell, drafter="ngram", draft_length=3, baseline=cell, concurrency=concurrency)
+    measure(Evidence(cell, drafter="ngram", draft_length=3, baseline=cell, concurrency=concurrency))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1.25 * held

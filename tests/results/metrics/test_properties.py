@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import broken_identities, measure
+from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.records import StepColumns, TurnRecord
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ cells = st.integers(1, 12).flatmap(lambda size: st.tuples(*(turns(number) for nu
 
 
 def arm(records: list[TurnRecord]) -> dict[str, MetricValue]:
-    return measure(CellColumns.from_turns(records), drafter="ngram", draft_length=D)
+    return measure(Evidence(CellColumns.from_turns(records), drafter="ngram", draft_length=D))
 
 
 def number(found: dict[str, MetricValue], name: str) -> float:
@@ -141,7 +142,7 @@ def test_categories_pool_back_to_the_whole(records: list[TurnRecord]) -> None:
     whole = CellColumns.from_turns(records)
     parts = [whole.select(whole.category == code) for code in range(len(whole.categories))]
     found = arm(records)
-    split = [measure(part, drafter="ngram", draft_length=D) for part in parts]
+    split = [measure(Evidence(part, drafter="ngram", draft_length=D)) for part in parts]
 
     for name in ("acceptance_length", "acceptance_rate", "t_verify", "itl", "tpot", "joint_acceptance[2]"):
         if found[name].value is None:
@@ -157,7 +158,7 @@ def test_categories_pool_back_to_the_whole(records: list[TurnRecord]) -> None:
 @given(cells)
 def test_an_arm_against_itself_is_neither_faster_nor_slower(records: list[TurnRecord]) -> None:
     baseline = CellColumns.from_turns(records)
-    found = measure(CellColumns.from_turns(records), drafter="ngram", draft_length=D, baseline=baseline)
+    found = measure(Evidence(CellColumns.from_turns(records), drafter="ngram", draft_length=D, baseline=baseline))
     for name in ("speedup", "e2e_speedup", "step_cost_ratio"):
         if found[name].value is not None:
             assert found[name].value == pytest.approx(1)
@@ -205,7 +206,7 @@ def test_one_wrong_count_breaks_an_identity(pair: tuple[TurnRecord, TurnRecord])
 def test_no_metric_depends_on_the_blocks_that_it_is_computed_in(records: list[TurnRecord], concurrency: int) -> None:
     def all_of_them() -> dict[str, MetricValue]:
         cell = CellColumns.from_turns(records)
-        return measure(cell, drafter="ngram", draft_length=D, baseline=cell, concurrency=concurrency)
+        return measure(Evidence(cell, drafter="ngram", draft_length=D, baseline=cell, concurrency=concurrency))
 
     whole = all_of_them()
     with pytest.MonkeyPatch.context() as patch:

@@ -8,6 +8,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +177,7 @@ class TestImpossibleCounts:
     """A turn with more tokens than max_tokens allows has none that are known."""
 
     def of(self, turns: list[TurnRecord], **facts: Any) -> dict[str, MetricValue]:
-        return measure(CellColumns.from_turns(turns, max_tokens=16), drafter="ngram", draft_length=3, **facts)
+        return measure(Evidence(CellColumns.from_turns(turns, max_tokens=16), drafter="ngram", draft_length=3, **facts))
 
     def turn(self, build: Build, name: str, tokens: int, sent: float = 0.0) -> TurnRecord:
         return build(

@@ -8,6 +8,7 @@ import pytest
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics import measure
+from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.metrics.window import window_counts
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def cell(make_turn: Callable[..., TurnRecord]) -> CellColumns:
 
 
 def measured(cell: CellColumns, facts: dict[str, Any] | None) -> dict[str, Any]:
-    return measure(cell, drafter="ngram", draft_length=3, window=window_counts(cell, facts))
+    return measure(Evidence(cell, drafter="ngram", draft_length=3, window=window_counts(cell, facts)))
 
 
 def test_the_numbers_follow_from_the_differences(cell: CellColumns) -> None:
