@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from draftmark.suites.builtin import long_sequence
 from draftmark.suites.builtin.recipes import Entropy
-from draftmark.suites.loaders.jsonl import read_prompts
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
+from draftmark.suites.reading.json_lines import read_prompts
 
 LICENCE = "Apache-2.0"
 SOURCE = "written for Draftmark"

@@ -22,7 +22,7 @@ LONGEST_ID = 200
 """Characters of a question id, and digits of any whole number in a row."""
 
 STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
-"""What the published SPEED-Bench holds in place of texts whose licences forbid copying."""
+"""How a turn of the published SPEED-Bench begins whose text must be fetched, since its licence forbids copying."""
 
 _READ = ("question_id", "id", "turns", "prompt", "category", "sub_category", "source", "src_id", "difficulty", "system")
 _NOT_READ = ("multiturn", "reference", "messages", "asked")

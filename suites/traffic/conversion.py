@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from draftmark.results.durable import make_folder, write_fault
-from draftmark.suites.loaders.jsonl import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import json_object
 from draftmark.suites.traffic.requests import LoggedRequest, NotReplayable, logged_request

@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, STAND_IN, Split
+from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, Split
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.row_faults import RowFault
-from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.rows import STAND_IN, row_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,9 +14,6 @@ DATASET = "nvidia/SPEED-Bench"
 REVISION = "487aa718444e816458d1a0a52bfce7a454285cf4"
 LICENCE = "NVIDIA Evaluation Dataset License"
 
-STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
-"""How a turn begins whose text must be fetched from its source."""
-
 SplitName = Literal[
     "qualitative", "throughput-1k", "throughput-2k", "throughput-8k", "throughput-16k", "throughput-32k", "agentic"
 ]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from draftmark.suites.loaders.speed_bench.splits import STAND_IN
+from draftmark.suites.reading.rows import STAND_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

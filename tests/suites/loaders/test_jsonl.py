@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.suites.loaders import jsonl
 from draftmark.suites.loaders.jsonl import JsonlSpec
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
+from draftmark.suites.reading import json_lines
 from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_a_line_of_a_mebibyte_is_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "LONGEST_LINE_BYTES", 2**20)
+    monkeypatch.setattr(json_lines, "LONGEST_LINE_BYTES", 2**20)
     assert "line 2 is longer than 1 MiB" in fault(tmp_path, row() + b"\n" + b"x" * (2**20 + 1))
 
 
@@ -235,8 +235,8 @@ def test_all_bad_lines_are_reported_up_to_a_bound(tmp_path: Path) -> None:
     text = fault(tmp_path, b"oops\n" * 3 + row() + b"\noops\n")
     assert [f"line {n}:" in text for n in (1, 2, 3, 4, 5)] == [True, True, True, False, True]
     many = fault(tmp_path, b"oops\n" * 1000)
-    assert f"line {jsonl.MOST_FAULTS}:" in many
-    assert f"line {jsonl.MOST_FAULTS + 1}:" not in many
+    assert f"line {json_lines.MOST_FAULTS}:" in many
+    assert f"line {json_lines.MOST_FAULTS + 1}:" not in many
     assert "there may be more" in many
 
 
@@ -311,7 +311,7 @@ def test_a_limit_does_not_hold_the_texts_it_leaves_out(tmp_path: Path, monkeypat
         held.extend(rows)
         return choose(rows, limit, seed)
 
-    monkeypatch.setattr(jsonl, "choose", choose_and_keep)
+    monkeypatch.setattr(json_lines, "choose", choose_and_keep)
     load(tmp_path, text_of([{"id": n, "prompt": f"{n} " * 10_000} for n in range(5)]), limit=1)
     assert len(held) == 5
     assert all(len(repr(entry)) < 200 for entry in held)
@@ -326,7 +326,7 @@ def test_a_file_that_changes_between_the_passes_is_noticed(tmp_path: Path, monke
         (tmp_path / "mine.jsonl").write_text(text_of(THREE_ROWS[::-1]), "utf-8")
         return choose(rows, limit, seed)
 
-    monkeypatch.setattr(jsonl, "choose", choose_and_change)
+    monkeypatch.setattr(json_lines, "choose", choose_and_change)
     assert "changed while it was read" in fault(tmp_path, text_of(THREE_ROWS))
 
 

@@ -1,0 +1,63 @@
+"""Items of a JSON array and of JSON lines, one at a time, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import json_arrays
+from draftmark.suites.reading.json_arrays import json_items
+from draftmark.suites.reading.rows import RowFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def items(path: Path, text: str) -> list[Any]:
+    path.write_text(text, encoding="utf-8")
+    return [row for _, row in json_items(path)]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_elements_of_an_array_whatever_its_layout_and_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None
+) -> None:
+    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", 7)
+    rows = [{"id": n, "text": "x, ] \u2028 ü" * n, "more": [{"a": 1}, []]} for n in range(5)]
+    assert items(tmp_path / "a.json", "\ufeff " + json.dumps(rows, indent=indent)) == rows
+
+
+def test_an_empty_array_has_no_elements(tmp_path: Path) -> None:
+    assert items(tmp_path / "a.json", " [ ] ") == []
+
+
+def test_lines_are_named_by_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": \n')
+    (_, first), (place, second) = json_items(path)
+    assert first == {"a": 1}
+    assert place == f"{path}, line 3"
+    assert isinstance(second, RowFault)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"a": 1}, {"a": ', "element 2 is not JSON, or the file was cut there"),
+        ('[{"a": 1}', "element 1 is not JSON, or the file was cut there"),
+        ('[{"a": 1} {"a": 2}]', "element 1 is followed by '{' where a comma or ] belongs"),
+        ('[{"a": 1},]', "element 2 is not JSON"),
+    ],
+)
+def test_a_broken_array_is_named_at_its_element(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SuiteError, match=said):
+        items(tmp_path / "a.json", text)
+
+
+def test_an_element_that_is_no_object_is_a_fault_of_that_element(tmp_path: Path) -> None:
+    first, second = items(tmp_path / "a.json", '[12, {"a": 1}]')
+    assert isinstance(first, RowFault)
+    assert second == {"a": 1}
