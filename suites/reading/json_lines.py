@@ -1,20 +1,18 @@
 """Prompts of a file with one JSON object a line, every fault named by file, line and field.
 
-The file is read as a stream, twice: first every row is checked and only its id and strata are kept, then the chosen
-rows are read. So a limit on a file of gigabytes holds no more text than it asks for. Lines end at the line feed byte
-alone; other line separators of Unicode belong to the text.
+The file is read as a stream, twice: first every row is checked and only its id, strata and digest are kept, then the
+chosen rows are read. So a limit on a file of gigabytes holds no more text than it asks for. Lines end at the line feed
+byte alone; other line separators of Unicode belong to the text.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from draftmark.suites.prompt import Prompt, SuiteError
+from draftmark.suites.reading.checked import Checked, repeated
 from draftmark.suites.reading.rows import RowFault, parse_row
 from draftmark.suites.subset import choose, describe
 
@@ -27,21 +25,16 @@ LONGEST_LINE_BYTES = 64 * 2**20
 MOST_FAULTS = 20
 """Bad lines that one error lists; reading stops there."""
 
-MOST_REPEATS = 2
-"""Rows with the same text that pass; more look like stand-ins for texts that were withheld."""
-
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Where a checked row is, and what the choice of a subset needs of it."""
+    """Where a checked row is."""
 
     line: int
     offset: int
-    question_id: str
-    category: str | None
-    sub_category: str | None
+    checked: Checked
 
 
 def read_prompts(
@@ -50,7 +43,7 @@ def read_prompts(
     """Read a file's prompts and say in words which were taken.
 
     Raises `SuiteError` for a file that cannot be opened, holds no rows, or holds rows that are wrong (all of them, up
-    to `MOST_FAULTS`, in one error), share an id, or ask the same thing more than `MOST_REPEATS` times.
+    to `MOST_FAULTS`, in one error), share an id, or ask the same thing more than `checked.MOST_REPEATS` times.
     """
     if path.exists() and not path.is_file():
         sort = "folder" if path.is_dir() else "pipe or device"
@@ -58,7 +51,7 @@ def read_prompts(
     try:
         with path.open("rb") as handle:
             rows = _index(handle, path, allow_repeats=allow_repeats)
-            chosen = [rows[index] for index in choose(rows, limit, seed)]
+            chosen = [rows[index] for index in choose([row.checked for row in rows], limit, seed)]
             prompts = tuple(_fetch(handle, path, row) for row in chosen)
     except FileNotFoundError as fault:
         raise SuiteError(f"there is no file {path} (looked from {Path.cwd()})") from fault
@@ -71,7 +64,6 @@ def _index(handle: IO[bytes], path: Path, *, allow_repeats: bool) -> list[_Row]:
     rows: list[_Row] = []
     faults: list[str] = []
     first_line: dict[str, int] = {}
-    same_text: defaultdict[bytes, list[int]] = defaultdict(list)
     for number, offset, line in numbered_lines(handle, path):
         try:
             prompt = parse_row(line)
@@ -84,14 +76,13 @@ def _index(handle: IO[bytes], path: Path, *, allow_repeats: bool) -> list[_Row]:
                 faults.append("(stopped here; there may be more)")
                 break
             continue
-        rows.append(_Row(number, offset, prompt.question_id, prompt.category, prompt.sub_category))
-        same_text[_digest(prompt)].append(number)
+        rows.append(_Row(number, offset, Checked.of(prompt)))
     if faults:
         raise SuiteError(f"{path} has bad lines, so nothing of it was taken:\n  " + "\n  ".join(faults))
     if not rows:
         raise SuiteError(f"{path} has no rows; it needs one JSON object a line")
     if not allow_repeats:
-        _refuse_repeats(path, list(same_text.values()))
+        _refuse_repeats(path, rows)
     return rows
 
 
@@ -122,23 +113,17 @@ def _fetch(handle: IO[bytes], path: Path, row: _Row) -> Prompt:
         prompt = parse_row(line_content(handle.readline(LONGEST_LINE_BYTES + 1), row.offset))
     except RowFault as fault:
         raise SuiteError(f"{path}, line {row.line} changed while it was read; run again") from fault
-    if (prompt.question_id, prompt.category, prompt.sub_category) != (row.question_id, row.category, row.sub_category):
+    if Checked.of(prompt) != row.checked:
         raise SuiteError(f"{path}, line {row.line} changed while it was read; run again")
     return prompt
 
 
-def _digest(prompt: Prompt) -> bytes:
-    told = [prompt.system, *prompt.turns, *(message.content for message in prompt.messages or ())]
-    return hashlib.sha256(json.dumps(told).encode()).digest()[:16]
-
-
-def _refuse_repeats(path: Path, groups: list[list[int]]) -> None:
-    repeated = [lines for lines in groups if len(lines) > MOST_REPEATS]
-    if not repeated:
+def _refuse_repeats(path: Path, rows: list[_Row]) -> None:
+    lines = [rows[place].line for place in repeated(row.checked.digest for row in rows)]
+    if not lines:
         return
-    lines = sorted(line for group in repeated for line in group)
     shown = ", ".join(map(str, lines[:MOST_FAULTS])) + (", ..." if len(lines) > MOST_FAULTS else "")
-    rest = sum(len(group) for group in groups) - len(lines)
+    rest = len(rows) - len(lines)
     raise SuiteError(
         f"{path}: {len(lines)} rows ask the same thing as at least two others (lines {shown}), as stand-ins for "
         f"withheld texts do; {rest} rows are real. Fetch the texts, take the rows out, or set allow_repeats: true"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.checked import Checked, repeated
 from draftmark.suites.reading.rows import RowFault
 from draftmark.suites.subset import choose, describe
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 MOST_FAULTS = 20
 """Bad rows that one error lists; reading stops there."""
 
-MOST_REPEATS = 2
-"""Rows with the same text that pass; more look like stand-ins for texts that were withheld."""
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -40,10 +36,7 @@ class LeftOut:
 class _Entry:
     number: int
     place: str
-    question_id: str
-    category: str | None
-    sub_category: str | None
-    digest: bytes
+    checked: Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +56,17 @@ def choose_prompts(
     """Read a table twice: first to check all rows, then for the texts of the chosen ones.
 
     Raises `SuiteError` for a table without prompts, and for rows that are wrong (all of them, up to `MOST_FAULTS`, in
-    one error), share an id, or ask the same thing more than `MOST_REPEATS` times.
+    one error), share an id, or ask the same thing more than `checked.MOST_REPEATS` times.
     """
     entries, left_out = _check(table, convert)
     if not entries:
         raise SuiteError(f"{table.origin} has no prompts{_why(left_out)}")
     if not allow_repeats:
         _refuse_repeats(entries, table.origin)
-    chosen = [entries[index] for index in choose(entries, limit, seed)]
+    chosen = [entries[index] for index in choose([entry.checked for entry in entries], limit, seed)]
     prompts = _fetch(table, convert, chosen)
     selection = describe(len(prompts), len(entries), seed) + _why(left_out)
-    return Chosen(prompts, selection, Counter(entry.category for entry in entries))
+    return Chosen(prompts, selection, Counter(entry.checked.category for entry in entries))
 
 
 def _check(table: Table, convert: Convert) -> tuple[list[_Entry], Counter[str]]:
@@ -98,8 +91,7 @@ def _check(table: Table, convert: Convert) -> tuple[list[_Entry], Counter[str]]:
                 faults.append("(stopped here; there may be more)")
                 break
             continue
-        entry = _Entry(number, place, prompt.question_id, prompt.category, prompt.sub_category, _digest(prompt))
-        entries.append(entry)
+        entries.append(_Entry(number, place, Checked.of(prompt)))
     if faults:
         raise SuiteError(f"{table.origin} has bad rows, so nothing of it was taken:\n  " + "\n  ".join(faults))
     return entries, left_out
@@ -113,7 +105,7 @@ def _fetch(table: Table, convert: Convert, chosen: Iterable[_Entry]) -> tuple[Pr
             prompt = None if isinstance(row, RowFault) else convert(row, number)
         except RowFault:
             prompt = None
-        if prompt is None or isinstance(prompt, LeftOut) or _digest(prompt) != wanted[number].digest:
+        if prompt is None or isinstance(prompt, LeftOut) or Checked.of(prompt) != wanted[number].checked:
             raise SuiteError(f"{place} changed while it was read; run again")
         found[number] = prompt
     if len(found) < len(wanted):
@@ -125,20 +117,12 @@ def _why(left_out: Counter[str]) -> str:
     return "".join(f"; {count:,} rows left out: {reason}" for reason, count in left_out.items() if reason)
 
 
-def _digest(prompt: Prompt) -> bytes:
-    told = [prompt.system, *prompt.turns, *(m.content for m in prompt.messages or ())]
-    return hashlib.sha256(json.dumps(told).encode()).digest()[:16]
-
-
 def _refuse_repeats(entries: list[_Entry], origin: str) -> None:
-    groups: defaultdict[bytes, list[_Entry]] = defaultdict(list)
-    for entry in entries:
-        groups[entry.digest].append(entry)
-    repeated = [entry.question_id for group in groups.values() if len(group) > MOST_REPEATS for entry in group]
-    if repeated:
-        names = ", ".join(repeated[:MOST_FAULTS]) + (", ..." if len(repeated) > MOST_FAULTS else "")
+    alike = [entries[place].checked.question_id for place in repeated(entry.checked.digest for entry in entries)]
+    if alike:
+        names = ", ".join(alike[:MOST_FAULTS]) + (", ..." if len(alike) > MOST_FAULTS else "")
         raise SuiteError(
-            f"{origin}: {len(repeated)} rows ask the same thing as at least two others, as stand-ins for withheld "
-            f"texts do; {len(entries) - len(repeated)} rows are real. Rows: {names}. Take them out, or set "
+            f"{origin}: {len(alike)} rows ask the same thing as at least two others, as stand-ins for withheld "
+            f"texts do; {len(entries) - len(alike)} rows are real. Rows: {names}. Take them out, or set "
             "allow_repeats: true"
         )

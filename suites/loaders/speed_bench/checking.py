@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, Split
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.checked import digest, repeated
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import STAND_IN, row_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from draftmark.suites.prompt import Prompt
     from draftmark.suites.reading.files import Row
 
 MOST_NAMED = 20
 """Rows that one error names."""
-
-MOST_REPEATS = 2
-"""Rows that may ask the same thing; more look like stand-ins for texts that were withheld."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +86,6 @@ def plain_row(row: Row) -> Row:
     return row
 
 
-def digest(prompt: Prompt) -> bytes:
-    """Return 16 bytes that two prompts share only if they ask the same thing."""
-    return hashlib.sha256(json.dumps([prompt.system, *prompt.turns]).encode()).digest()[:16]
-
-
 def check_file(entries: Sequence[Entry], split: Split, origin: str) -> None:
     """Raise `SuiteError` for a file without rows, and for a category that has more rows than were published."""
     if not entries:
@@ -152,14 +142,11 @@ def refuse_unresolved(chosen: Sequence[Entry], split: Split, origin: str) -> Non
 
 def refuse_repeats(chosen: Sequence[Entry], origin: str) -> None:
     """Raise `SuiteError` naming rows that ask the same thing as at least two others."""
-    groups: defaultdict[bytes, list[Entry]] = defaultdict(list)
-    for entry in chosen:
-        groups[entry.digest].append(entry)
-    repeated = [entry for group in groups.values() if len(group) > MOST_REPEATS for entry in group]
-    if repeated:
+    alike = [chosen[place].question_id for place in repeated(entry.digest for entry in chosen)]
+    if alike:
         raise SuiteError(
-            f"{origin}: {len(repeated)} rows ask the same thing as at least two others, as stand-ins for withheld "
-            f"texts do; {len(chosen) - len(repeated)} rows are real. Rows: {_named(e.question_id for e in repeated)}. "
+            f"{origin}: {len(alike)} rows ask the same thing as at least two others, as stand-ins for withheld "
+            f"texts do; {len(chosen) - len(alike)} rows are real. Rows: {_named(alike)}. "
             "Prepare the texts, or set allow_repeats: true"
         )
 

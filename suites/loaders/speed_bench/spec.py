@@ -12,7 +12,6 @@ from draftmark.suites.loaders.speed_bench.checking import (
     Entry,
     check_file,
     check_row,
-    digest,
     plain_row,
     refuse_repeats,
     refuse_unresolved,
@@ -21,6 +20,7 @@ from draftmark.suites.loaders.speed_bench.checking import (
 from draftmark.suites.loaders.speed_bench.finding import Found, find
 from draftmark.suites.loaders.speed_bench.splits import LICENCE, SPLITS, Split, SplitName
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
+from draftmark.suites.reading.checked import digest
 from draftmark.suites.reading.files import rows
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import row_prompt

@@ -12,6 +12,7 @@ from draftmark.suites.reading import json_lines
 from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 THREE_ROWS = [
@@ -321,13 +322,25 @@ def test_bad_rows_that_the_limit_would_leave_out_are_still_reported(tmp_path: Pa
     assert "line 3:" in fault(tmp_path, text_of(THREE_ROWS[:2]) + "oops\n", limit=1)
 
 
-def test_a_file_that_changes_between_the_passes_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda text: text.replace("Say one.", "Say six."), 1),
+        (lambda text: text.replace('"id": "two"', '"id": "too"'), 2),
+        (lambda text: text.replace("please", "again!"), 3),
+        (lambda text: text[: text.index("please")], 3),
+    ],
+    ids=["a text of the same length", "an id", "a text in the last line", "an end that is cut off"],
+)
+def test_a_row_that_changes_between_the_passes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str], line: int
+) -> None:
     def choose_and_change(rows: Any, limit: int | None, seed: int) -> list[int]:
-        (tmp_path / "mine.jsonl").write_text(text_of(THREE_ROWS[::-1]), "utf-8")
+        (tmp_path / "mine.jsonl").write_text(change(text_of(THREE_ROWS)), "utf-8")
         return choose(rows, limit, seed)
 
     monkeypatch.setattr(json_lines, "choose", choose_and_change)
-    assert "changed while it was read" in fault(tmp_path, text_of(THREE_ROWS))
+    assert f"mine.jsonl, line {line} changed while it was read" in fault(tmp_path, text_of(THREE_ROWS))
 
 
 def test_the_suite_is_named_after_the_file_or_as_told(tmp_path: Path) -> None:

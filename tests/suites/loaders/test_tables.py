@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from draftmark.suites.loaders.tables import ParquetSpec
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading import table_prompts
+from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +90,25 @@ def test_stand_ins_are_refused_unless_repeats_are_allowed(tmp_path: Path) -> Non
     with pytest.raises(SuiteError, match=r"3 rows ask the same thing.*1 rows are real. Rows: 1, 2, 3"):
         ParquetSpec(path=path).load(None)
     assert len(ParquetSpec(path=path, allow_repeats=True).load(None).prompts) == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "changed"),
+    [(1, {"id": 1, "prompt": "another"}), (2, {"id": 7, "prompt": "text 2"})],
+    ids=["a text", "an id"],
+)
+def test_a_row_that_changes_between_the_passes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: int, changed: dict[str, Any]
+) -> None:
+    def choose_and_change(entries: Any, limit: int | None, seed: int) -> list[int]:
+        parquet(tmp_path / "mine.parquet", [*rows[: row - 1], changed, *rows[row:]])
+        return choose(entries, limit, seed)
+
+    rows = [{"id": number, "prompt": f"text {number}"} for number in (1, 2)]
+    path = parquet(tmp_path / "mine.parquet", rows)
+    monkeypatch.setattr(table_prompts, "choose", choose_and_change)
+    with pytest.raises(SuiteError, match=rf"mine\.parquet, row {row} changed while it was read"):
+        ParquetSpec(path=path).load(None)
 
 
 @pytest.mark.parametrize("content", [b"no parquet", b""])
