@@ -141,9 +141,9 @@ def resume_command(folder: Path) -> str:
 
 def _server(**told: Any) -> Prepared:
     """Make the plan of a running server ready."""
-    from draftmark.bench.cli.suites import find_suite
     from draftmark.bench.plans.prepared import prepare_data
     from draftmark.bench.plans.served import NAME, Asked, server_plan
+    from draftmark.suites.naming import find_suite
 
     suites = [find_suite(name, told["limit"]) for name in told.pop("suite")]
     del told["limit"]

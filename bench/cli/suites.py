@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:
-    from draftmark.suites.prompt import Suite, SuiteSpec
+    from draftmark.suites.prompt import Suite
     from draftmark.suites.traffic.conversion import Report
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
-
-SPEED_BENCH = "speed-bench/"
 
 LEAST_SECRET = 16
 """Characters of the secret that replaced words depend on."""
@@ -54,6 +52,8 @@ def show_suite(
     target: str | None = typer.Option(None, help="Model whose tokenizer an exact-length suite is built for."),
 ) -> None:
     """Show what a suite holds: categories, prompts, licence, and the hash that tells two versions apart."""
+    from draftmark.suites.naming import find_suite
+
     suite = find_suite(name, limit).load(_renderer(target))
     emit("\n".join(facts(suite)))
     _show_prompts(suite)
@@ -144,53 +144,6 @@ def _traffic_lines(report: Report) -> list[str]:
     if report.trace is not None:
         lines.append(f"  load: {{kind: trace, path: {report.trace}}}")
     return [harmless(line) for line in lines]
-
-
-def builtin_names() -> list[str]:
-    """Return the names of the suites that ship with Draftmark."""
-    from draftmark.suites.builtin.spec import BuiltinName
-
-    return list(get_args(BuiltinName))
-
-
-def speed_bench_names() -> list[str]:
-    """Return the splits of SPEED-Bench as `suites show` takes them."""
-    from draftmark.suites.loaders.speed_bench.splits import SPLITS
-
-    return [f"{SPEED_BENCH}{split}" for split in SPLITS]
-
-
-def find_suite(name: str, limit: int | None) -> SuiteSpec:
-    """Return the entry for a built-in name, a kind of suite, or a file; raise `SuiteError` for anything else."""
-    import difflib
-
-    from pydantic import ValidationError
-
-    from draftmark.suites.prompt import SuiteError
-    from draftmark.suites.registry import SUITES
-
-    entry: dict[str, Any] = {"limit": limit}
-    if name in builtin_names():
-        kind, entry["name"] = "builtin", name
-    elif name in speed_bench_names():
-        kind, entry["split"] = "speed-bench", name.removeprefix(SPEED_BENCH)
-    elif name in SUITES.names():
-        kind = name
-    elif name.endswith((".jsonl", ".parquet")) or Path(name).is_file():
-        kind, entry["path"] = "parquet" if name.endswith(".parquet") else "jsonl", name
-    else:
-        kinds = [kind for kind in SUITES.names() if kind not in {"builtin", "hf", "jsonl", "parquet", "speed-bench"}]
-        known = [*builtin_names(), *kinds, *speed_bench_names()]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}, or a .jsonl file"
-        raise SuiteError(f"there is no suite {name!r}; {hint}")
-    try:
-        return SUITES.resolve(kind).model_validate({"kind": kind, **entry})
-    except ValidationError as fault:
-        needed = ", ".join(".".join(map(str, error["loc"])) for error in fault.errors())
-        raise SuiteError(
-            f"suite kind {kind!r} needs more than its name ({needed}); write a plan that uses it"
-        ) from fault
 
 
 def facts(suite: Suite) -> list[str]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.backends.mock import MockSettings, mock_process
-from draftmark.bench.cli.suites import find_suite
 from draftmark.bench.plans.document import PlanError
 from draftmark.bench.plans.served import Asked, server_plan
 from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise
+from draftmark.suites.naming import find_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
