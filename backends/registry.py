@@ -22,7 +22,7 @@ BACKENDS: KindTable[BackendSpec] = KindTable(
         "sglang-server": "draftmark.backends.servers.sglang:SglangServerSpec",
         "trtllm-server": "draftmark.backends.servers.trtllm:TrtllmServerSpec",
         "llamacpp-server": "draftmark.backends.servers.llamacpp:LlamacppServerSpec",
-        "openai": "draftmark.backends.http:OpenaiSpec",
+        "openai": "draftmark.backends.http.spec:OpenaiSpec",
     },
 )
 

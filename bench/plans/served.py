@@ -12,7 +12,7 @@ from draftmark.results.paths import is_local_path, path_ends
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from draftmark.backends.http import OpenaiSpec
+    from draftmark.backends.http.spec import OpenaiSpec
     from draftmark.suites.prompt import SuiteSpec
 
 NAME = "the command line"
@@ -90,7 +90,7 @@ def _look(backend: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
 def _spec(backend: dict[str, Any]) -> OpenaiSpec:
     from pydantic import ValidationError
 
-    from draftmark.backends.http import OpenaiSpec
+    from draftmark.backends.http.spec import OpenaiSpec
     from draftmark.bench.plans.wording import keys_of, problems_of
 
     try:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from draftmark.backends.base import BackendError
-from draftmark.backends.http import OpenaiSpec
+from draftmark.backends.http.spec import OpenaiSpec
 from draftmark.results.records import Arm
 
 KEY = "canary-5c1e9b7a"
