@@ -2,7 +2,7 @@
 
 Reading order: translation (a drafter in vLLM's terms), backend (this process's side), child and engine (the other
 process's side), worker_extension and timers (the probe), arrivals and gathering (stamps and steps from there to here),
-steps (from worker records and statistics to the steps of a turn), resolved (what the engine really runs with),
+steps (from worker records to the steps of a turn), resolved (what the engine really runs with),
 installed (what the installed vLLM offers).
 """
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import TieEvidence, TurnFailed
 from draftmark.backends.http.failures import kind_of
+from draftmark.backends.inferred_steps import from_statistics
 from draftmark.backends.vllm.arrivals import Arrivals
 from draftmark.backends.vllm.counters import COUNTERS
 from draftmark.backends.vllm.gathering import Gathering
 from draftmark.backends.vllm.resolved import flat
-from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
+from draftmark.backends.vllm.steps import Told, from_worker, reported
 from draftmark.results.records import Sampling
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Engine:
                 told = from_worker(rows, tokens, drafts=self._drafts)
         if told.steps is None and statistics is not None and "per_step_accepted" in statistics:
             inferred = from_statistics(statistics["per_step_drafted"], statistics["per_step_accepted"], tokens)
-            return inferred if inferred.steps is not None else told
+            return Told(inferred.steps, inferred=True) if inferred.steps is not None else told
         return told
 
     async def _ask_worker(self, requests: list[str]) -> list[dict[str, Any] | None]:

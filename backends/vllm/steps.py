@@ -1,7 +1,7 @@
-"""From what vLLM's worker or its statistics tell of one request to the decode steps of a turn.
+"""From what vLLM's worker tells of one request to the decode steps of a turn, and the totals of its statistics.
 
-The worker's records are exact: every step, with drafts or without. Statistics per request leave out the steps without a
-draft; their number follows from the tokens (metrics.md), and where they lie is not known.
+The worker's records are exact: every step, with drafts or without. What its statistics alone imply is inferred
+(`inferred_steps`).
 """
 
 from __future__ import annotations
@@ -78,25 +78,6 @@ def from_worker(rows: Mapping[str, Any], tokens: int, *, drafts: bool) -> Told:
         padding_steps=sum(count > 0 for count in counted_by_vllm) - sum(count > 0 for count in drafted),
         padding_tokens=sum(counted_by_vllm) - sum(drafted),
     )
-
-
-def from_statistics(drafted: list[int], accepted: list[int], tokens: int) -> Told:
-    """Return the steps that a request's own statistics imply, for a turn of T = `tokens` tokens.
-
-    `drafted` and `accepted` hold one number per step that had a draft. With n^ = T - 1 - sum(a) steps in all, those
-    without a draft are put last, since their place is unknown; the end of the answer cuts the last drafting step.
-    """
-    plain = tokens - 1 - sum(accepted) - len(accepted)
-    delivered = [count + 1 for count in accepted]
-    if plain < 0 and delivered:
-        delivered[-1] += plain
-        if delivered[-1] < 1:
-            return Told(None, problem=f"statistics of {sum(accepted)} accepted tokens do not fit {tokens} tokens")
-    rest = max(plain, 0)
-    steps = StepColumns(
-        drafted=[*drafted, *[0] * rest], accepted=[*accepted, *[0] * rest], delivered=[*delivered, *[1] * rest]
-    )
-    return Told(steps, inferred=True)
 
 
 def reported(statistics: Mapping[str, Any] | None, told: Told | None = None) -> ReportedCounts | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
-from draftmark.backends.vllm.steps import from_statistics
+from draftmark.backends.inferred_steps import from_statistics
 from draftmark.results.counter_names import CACHED
 from draftmark.results.records import ReportedCounts
 
@@ -72,7 +72,7 @@ class LlamacppDialect(Dialect):
             if answer.output_tokens is None or answer.output_tokens < 1:
                 return Acceptance(reported=none, details=details, reasons=("the server counted no output tokens",))
             steps = from_statistics([], [], answer.output_tokens)
-            return Acceptance(steps.steps, steps.inferred, none, details)
+            return Acceptance(steps.steps, steps.steps is not None, none, details)
         details |= {"draft_n": drafted, "draft_n_accepted": accepted}
         return Acceptance(details=details, reasons=("timings count draft tokens and no steps: see the counters",))
 

@@ -22,7 +22,7 @@ from draftmark.backends.http.dialects.base import (
     with_usage,
 )
 from draftmark.backends.http.shapes import MOST_COUNTED, spread
-from draftmark.backends.vllm.steps import from_statistics
+from draftmark.backends.inferred_steps import from_statistics
 from draftmark.results.counter_names import CACHED, VERIFIED
 from draftmark.results.records import ReportedCounts
 
@@ -109,7 +109,7 @@ class SglangDialect(Dialect):
         width = told.drafted // max(told.drafting_steps, 1)
         steps = from_statistics([width] * told.drafting_steps, accepted, tokens)
         reasons = () if steps.problem is None else (steps.problem,)
-        return Acceptance(steps.steps, steps.inferred, told, details, reasons)
+        return Acceptance(steps.steps, steps.steps is not None, told, details, reasons)
 
     def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return version, model, context limit and the settings of speculation; D where drafts are chains."""

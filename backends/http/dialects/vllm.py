@@ -19,8 +19,9 @@ from draftmark.backends.http.dialects.base import (
     with_usage,
 )
 from draftmark.backends.http.shapes import spread
+from draftmark.backends.inferred_steps import from_statistics
 from draftmark.backends.vllm.counters import COUNTERS
-from draftmark.backends.vllm.steps import from_statistics, reported
+from draftmark.backends.vllm.steps import reported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +118,7 @@ class VllmDialect(Dialect):
             return Acceptance(reported=told, reasons=(reason,))
         steps = from_statistics(drafted, accepted, answer.output_tokens)
         reasons = () if steps.problem is None else (steps.problem,)
-        return Acceptance(steps.steps, steps.inferred, told, reasons=reasons)
+        return Acceptance(steps.steps, steps.steps is not None, told, reasons=reasons)
 
     def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return version, model and context limit; drafter, D and the cache of prompts where the server tells."""

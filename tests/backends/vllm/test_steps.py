@@ -1,4 +1,4 @@
-"""From the worker's rows, or from statistics per request, to the steps of a turn."""
+"""From the worker's rows to the steps of a turn, and the totals of statistics per request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftmark.backends.vllm.steps import Told, from_statistics, from_worker, reported
+from draftmark.backends.vllm.steps import Told, from_worker, reported
 from draftmark.results.columns import CellColumns
 from draftmark.results.metrics.identities import broken_identities
 from draftmark.results.records import ReportedCounts, TurnRecord
@@ -135,30 +135,6 @@ class TestPadding:
         assert (told.padding_steps, told.padding_tokens) == (0, 3)
 
 
-class TestStatistics:
-    def test_steps_without_a_draft_follow_from_the_tokens(self) -> None:
-        """13 tokens, 5 drafting steps with 3 accepted: 13 - 1 - 3 - 5 = 4 steps had no draft."""
-        told = from_statistics([3] * 5, [1, 0, 2, 0, 0], 13)
-        drafted, accepted, delivered = counts(told)
-        assert told.inferred
-        assert (len(drafted), drafted.count(0)) == (9, 4)
-        assert (sum(accepted), sum(delivered)) == (3, 12)
-
-    def test_the_last_block_is_cut_where_the_tokens_ask_for_it(self) -> None:
-        assert counts(from_statistics([4, 4], [4, 4], 8)) == ([4, 4], [4, 4], [5, 2])
-
-    def test_an_answer_of_one_token_has_no_step(self) -> None:
-        assert counts(from_statistics([], [], 1)) == ([], [], [])
-
-    def test_an_answer_without_a_draft_is_all_plain_steps(self) -> None:
-        assert counts(from_statistics([], [], 4)) == ([0] * 3, [0] * 3, [1] * 3)
-
-    def test_counts_that_do_not_fit_give_no_steps(self) -> None:
-        told = from_statistics([4, 4], [4, 0], 3)
-        assert told.steps is None
-        assert told.problem == "statistics of 4 accepted tokens do not fit 3 tokens"
-
-
 def test_totals_are_taken_as_vllm_names_them_with_the_padding_that_the_worker_saw() -> None:
     statistics = {"num_spec_steps": 5, "num_draft_tokens": 15, "num_accepted_draft_tokens": 3, "other": 1}
     assert reported(statistics) == ReportedCounts(drafting_steps=5, drafted=15, accepted=3)
@@ -186,10 +162,6 @@ def broken(told: Told, tokens: int) -> list[str]:
     return broken_identities(CellColumns.from_turns([turn]), drafter="ngram", draft_length=D)
 
 
-def plain(told: Told) -> int:
-    return counts(told)[0].count(0)
-
-
 @settings(deadline=None)
 @given(answers(), st.lists(steps, max_size=3), st.integers(0, 2))
 def test_the_worker_gives_back_every_answer(
@@ -203,20 +175,3 @@ def test_the_worker_gives_back_every_answer(
     assert list(zip(drafted, accepted, strict=True)) == pairs
     assert sum(delivered) == tokens - 1
     assert broken(told, tokens) == []
-
-
-@settings(deadline=None)
-@given(answers())
-def test_statistics_give_the_drafting_steps_and_never_too_many_others(
-    answer: tuple[list[tuple[int, int]], int],
-) -> None:
-    pairs, tokens = answer
-    drafting = [pair for pair in pairs if pair[0]]
-    told = from_statistics([drafted for drafted, _ in drafting], [accepted for _, accepted in drafting], tokens)
-
-    drafted, accepted, delivered = counts(told)
-    assert [pair for pair in zip(drafted, accepted, strict=True) if pair[0]] == drafting
-    assert sum(delivered) == tokens - 1
-    assert broken(told, tokens) == []
-    true_steps, cut = len(pairs), 1 + sum(accepted + 1 for _, accepted in pairs) - tokens
-    assert true_steps - cut <= len(drafted) <= true_steps
