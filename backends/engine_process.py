@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import BackendError, EngineLost
 from draftmark.backends.last_words import Output, last_words
-from draftmark.backends.process_family import MARK, kill_family, new_mark, signal_group
+from draftmark.backends.process_family import MARK, ending_in_words, kill_family, new_mark, signal_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -259,7 +259,8 @@ class EngineProcess:
             return f"{self.name} was stopped"
         code = self._process.returncode if self._ends() else None
         self._clear()
-        return f"{self.name} {_ending(code)}"
+        how = "closed its connection and does not end" if code is None else ending_in_words(code)
+        return f"{self.name} {how}"
 
     def _ends(self) -> bool:
         """Wait for the process to end, in vain if it takes too long."""
@@ -322,15 +323,3 @@ def _is_answer(message: dict[str, Any]) -> bool:
     if error is None:
         return "result" in message
     return isinstance(error, dict) and all(isinstance(error.get(name), str) for name in ("kind", "message"))
-
-
-def _ending(code: int | None) -> str:
-    if code is None:
-        return "closed its connection and does not end"
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        return f"was killed ({name})"
-    return f"ended with exit code {code}"

@@ -42,6 +42,16 @@ def family(leader: int, mark: str, *, below: int | None = None) -> list[psutil.P
     return found
 
 
+def ending_in_words(code: int) -> str:
+    """Return how a process ended, for "NAME ...": its exit code, or the signal of a negative one."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was killed (signal {-code})"
+
+
 def signal_group(leader: int, number: signal.Signals) -> None:
     """Send a signal to the process group of a leader; nothing happens where there is none any more."""
     with suppress(ProcessLookupError, PermissionError):

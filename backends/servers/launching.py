@@ -11,7 +11,6 @@ import json
 import os
 import re
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -25,7 +24,7 @@ import psutil
 
 from draftmark.backends.base import BackendError, EngineLost
 from draftmark.backends.last_words import LAST_LINES, Output, last_words
-from draftmark.backends.process_family import family, kill_family, new_mark
+from draftmark.backends.process_family import ending_in_words, family, kill_family, new_mark
 from draftmark.backends.redaction import redacted
 
 if TYPE_CHECKING:
@@ -280,7 +279,7 @@ class ServerProcess:
         if "pid" in message:
             self.pid = message["pid"]
         if "ended" in message:
-            self._ending = _ending(message["ended"])
+            self._ending = ending_in_words(message["ended"])
         return message
 
     def _keeper_ended(self) -> None:
@@ -331,12 +330,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        return f"was killed ({signal.Signals(-code).name})"
-    except ValueError:
-        return f"was killed (signal {-code})"

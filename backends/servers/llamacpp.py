@@ -19,12 +19,11 @@ from draftmark.backends import drafters
 from draftmark.backends.base import BackendError
 from draftmark.backends.models import locate
 from draftmark.backends.servers.arguments import Arguments, from_options, unless_given
-from draftmark.backends.servers.spec import Launch, ServerSpec, drafter_of, over_arm
+from draftmark.backends.servers.spec import LOOPBACK, PLAN_DRAFTERS, Launch, ServerSpec, drafter_of, over_arm
 
 if TYPE_CHECKING:
     from draftmark.results.records import Arm
 
-_DRAFTERS = "the plan's `drafters`"
 _NAME = "llama.cpp"
 _HAS = ("ngram", "draft-model", "eagle3", "mtp", "dflash", "dspark", "synthetic")
 """As far as a build goes."""
@@ -40,8 +39,7 @@ class LlamacppServerSpec(ServerSpec):
     install: ClassVar[str] = "see https://github.com/ggml-org/llama.cpp for builds"
     taken: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("-m", "--model", "-hf", "-hfr", "--hf-repo", "-a", "--alias"), "the plan's `target`"),
-        "--host": "Draftmark, which listens on the loopback interface alone",
-        "--port": "Draftmark, which finds a free one",
+        **LOOPBACK,
         "--metrics": "Draftmark, which reads them",
         **dict.fromkeys(("-np", "--parallel"), "the backend's `parallel`"),
         **dict.fromkeys(("--cache-prompt", "--no-cache-prompt"), "the backend's `prefix_caching`"),
@@ -55,7 +53,7 @@ class LlamacppServerSpec(ServerSpec):
                 *("--spec-ngram-size-n", "--spec-ngram-size-m"),
                 *("--spec-synth-len", "--spec-synth-rates"),
             ),
-            _DRAFTERS,
+            PLAN_DRAFTERS,
         ),
     }
 

@@ -14,11 +14,15 @@ from draftmark.backends import drafters
 from draftmark.backends.base import BackendError
 from draftmark.backends.servers.arguments import Arguments, from_options, given_problem, unless_given
 from draftmark.backends.servers.spec import (
+    LOOPBACK,
+    PLAN_DRAFTERS,
     Launch,
     ServerSpec,
     drafter_of,
+    fixed_length,
     folder_or_name,
     over_arm,
+    refuse_parallel,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
 
     from draftmark.results.records import Arm
 
-_DRAFTERS = "the plan's `drafters`"
 _NAME = "SGLang"
 
 
@@ -39,25 +42,24 @@ class SglangServerSpec(ServerSpec):
     taken: ClassVar[dict[str, str]] = {
         "--model": "the plan's `target`",
         "--model-path": "the plan's `target`",
-        "--host": "Draftmark, which listens on the loopback interface alone",
-        "--port": "Draftmark, which finds a free one",
+        **LOOPBACK,
         "--served-model-name": "the plan's `target`",
-        "--speculative-algorithm": _DRAFTERS,
-        "--speculative-algo": _DRAFTERS,
-        "--speculative-draft-model": _DRAFTERS,
-        "--speculative-draft-model-path": _DRAFTERS,
-        "--speculative-num-steps": _DRAFTERS,
-        "--speculative-eagle-topk": _DRAFTERS,
-        "--speculative-num-draft-tokens": _DRAFTERS,
-        "--speculative-dflash-block-size": _DRAFTERS,
-        "--speculative-dspark-block-size": _DRAFTERS,
-        "--speculative-ngram-max-bfs-breadth": _DRAFTERS,
+        "--speculative-algorithm": PLAN_DRAFTERS,
+        "--speculative-algo": PLAN_DRAFTERS,
+        "--speculative-draft-model": PLAN_DRAFTERS,
+        "--speculative-draft-model-path": PLAN_DRAFTERS,
+        "--speculative-num-steps": PLAN_DRAFTERS,
+        "--speculative-eagle-topk": PLAN_DRAFTERS,
+        "--speculative-num-draft-tokens": PLAN_DRAFTERS,
+        "--speculative-dflash-block-size": PLAN_DRAFTERS,
+        "--speculative-dspark-block-size": PLAN_DRAFTERS,
+        "--speculative-ngram-max-bfs-breadth": PLAN_DRAFTERS,
         "--speculative-adaptive": "nothing: D is what an arm says, and does not adapt",
         "--disable-radix-cache": "the backend's `prefix_caching`",
         "--enable-metrics": "Draftmark, which reads them",
-        "SGLANG_SIMULATE_ACC_LEN": _DRAFTERS,
-        "SGLANG_SIMULATE_ACC_METHOD": _DRAFTERS,
-        "SGLANG_SIMULATE_ACC_TOKEN_MODE": _DRAFTERS,
+        "SGLANG_SIMULATE_ACC_LEN": PLAN_DRAFTERS,
+        "SGLANG_SIMULATE_ACC_METHOD": PLAN_DRAFTERS,
+        "SGLANG_SIMULATE_ACC_TOKEN_MODE": PLAN_DRAFTERS,
     }
 
     kind: Literal["sglang-server"] = "sglang-server"
@@ -95,11 +97,9 @@ class SglangServerSpec(ServerSpec):
 
 
 def _synthetic(spec: drafters.SyntheticSpec) -> Arguments:
-    if spec.acceptance_length is None:
-        raise BackendError(f"{_NAME} can fix the acceptance length, not rates per position; use acceptance_length")
     return Arguments(
         environment={
-            "SGLANG_SIMULATE_ACC_LEN": f"{spec.acceptance_length:g}",
+            "SGLANG_SIMULATE_ACC_LEN": f"{fixed_length(spec, _NAME):g}",
             "SGLANG_SIMULATE_ACC_METHOD": "match-expected",
             "SGLANG_SIMULATE_ACC_TOKEN_MODE": "real-draft-token",
         }
@@ -143,8 +143,7 @@ def _draft_model(spec: drafters.DraftModelSpec, length: int) -> Arguments:
 
 
 def _eagle3(spec: drafters.Eagle3Spec, length: int) -> Arguments:
-    if spec.parallel:
-        raise BackendError(f"{_NAME} drafts one token after the other with eagle3; leave out parallel")
+    refuse_parallel(spec, _NAME)
     return _chain("EAGLE3", spec.model, length)
 
 

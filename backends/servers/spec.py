@@ -20,7 +20,17 @@ from draftmark.backends.servers.arguments import Arguments, given_problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from draftmark.backends.drafters import Eagle3Spec, SyntheticSpec
     from draftmark.results.records import Arm
+
+
+PLAN_DRAFTERS = "the plan's `drafters`"
+"""What a plan uses instead of a server's own flags for drafting."""
+LOOPBACK = {
+    "--host": "Draftmark, which listens on the loopback interface alone",
+    "--port": "Draftmark, which finds a free one",
+}
+"""Of `ServerSpec.taken`: where every server listens."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,19 @@ def over_arm(arm: Arm) -> Arm:
     over = arm.options["over"]
     options = {name: value for name, value in over.items() if name != "kind"}
     return ArmRecord(drafter=over["kind"], draft_length=arm.draft_length, options=options)
+
+
+def fixed_length(spec: SyntheticSpec, engine: str) -> float:
+    """Return the acceptance length that a synthetic drafter fixes; raises `BackendError` where it fixes rates."""
+    if spec.acceptance_length is None:
+        raise BackendError(f"{engine} can fix the acceptance length, not rates per position; use acceptance_length")
+    return spec.acceptance_length
+
+
+def refuse_parallel(spec: Eagle3Spec, engine: str) -> None:
+    """Raise `BackendError` for an EAGLE-3 head that drafts all tokens at once."""
+    if spec.parallel:
+        raise BackendError(f"{engine} drafts one token after the other with eagle3; leave out parallel")
 
 
 def folder_or_name(name: str, engine: str) -> str:

