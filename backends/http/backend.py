@@ -21,6 +21,7 @@ from draftmark.backends.http.observing import observation
 from draftmark.backends.http.questions import request_of
 from draftmark.backends.http.reading import read_answer
 from draftmark.backends.http.shapes import decoded
+from draftmark.results.engine_names import ELSEWHERE, PROCESS
 from draftmark.results.roles import speculates
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class HttpBackend:
         """Return what the server says of itself."""
         del arm
         return {
-            "process": "a server",
+            PROCESS: ELSEWHERE,
             "drafter_settings": ["method", "draft_length"],
             "dialect": self._dialect.name,
             "gpus": self._settings.gpus,

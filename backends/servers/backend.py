@@ -18,6 +18,7 @@ from draftmark.backends.last_words import log_name
 from draftmark.backends.redaction import redacted
 from draftmark.backends.servers.launching import ServerProcess
 from draftmark.backends.servers.spec import asks_the_hub
+from draftmark.results.engine_names import OWN_SERVER, PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ class LaunchedBackend:
         if launch.file_flag is not None:
             found["settings_file"] = json.dumps(launch.arguments.file, sort_keys=True)
             differ.append("settings_file")
-        return {**found, "process": "a server of its own", "command_line": command, "drafter_settings": differ}
+        return {**found, PROCESS: OWN_SERVER, "command_line": command, "drafter_settings": differ}
 
     async def generate(self, arm: Arm, request: TurnRequest) -> Observation:
         """Answer one turn; raises `EngineLost` where it failed because the server has ended or hangs."""

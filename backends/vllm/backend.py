@@ -15,6 +15,7 @@ from draftmark.backends.models import locate
 from draftmark.backends.redaction import redacted
 from draftmark.backends.vllm.installed import installed_vllm
 from draftmark.backends.vllm.translation import effective_problem, place_of, speculative_config
+from draftmark.results.engine_names import PROCESS
 from draftmark.results.records import Observation
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class VllmBackend:
         probe = self._facts["probe"] or {}
         vllm = installed_vllm()
         return {
-            "process": "one of its own",
+            PROCESS: "one of its own",
             "drafter_settings": ["method", "draft_length", "probe_hook", "probe_problem"],
             "method": self._facts["method"],
             "draft_length": self._facts["draft_length"],

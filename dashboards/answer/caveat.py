@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.results.engine_names import REFERENCE
+
 if TYPE_CHECKING:
     from draftmark.results.records import CellRecord
     from draftmark.results.summary import RunSummary
-
-_OWN = "reference"
-"""Draftmark's own engine, made to be read and to serve nobody."""
 
 
 def caveats(summary: RunSummary) -> tuple[str, ...]:
@@ -30,7 +29,7 @@ def _on_cpu(record: CellRecord) -> bool:
 
 
 def _caveat(backend: str, *, on_cpu: bool) -> str | None:
-    if backend == _OWN:
+    if backend == REFERENCE:
         if on_cpu:
             how = "Measured on a CPU with Draftmark's reference engine"
             return f"{how}: not what a serving engine on a GPU would show."

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from draftmark.results.engine_names import ELSEWHERE, OWN_SERVER, PROCESS, REFERENCE
+
 if TYPE_CHECKING:
     from draftmark.results.records import CellRecord, Environment, RunManifest
 
-_OWN_ENGINE = "reference"
 _VERSIONS = ("vllm", "sglang", "tensorrt_llm", "llama.cpp", "engine_version", "version")
 """Resolved settings that hold an engine's version, by whatever name the engine's backend records it."""
-_OWN_SERVER = "a server of its own"
-"""What a backend says of a server that it started itself, on the machine on record."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def engine_of(record: CellRecord, manifest: RunManifest) -> Told:
     """Return the engine with its version: `vllm 0.32.0`, or for Draftmark's own that of Draftmark and of torch."""
     kind = record.key.backend
     packages = manifest.sessions[-1].environment.packages if manifest.sessions else {}
-    if kind == _OWN_ENGINE and manifest.sessions:
+    if kind == REFERENCE and manifest.sessions:
         torch = f", torch {packages['torch']}" if "torch" in packages else ""
         return Told(f"{kind} (Draftmark {manifest.sessions[-1].environment.draftmark}{torch})")
     for name in _VERSIONS:
@@ -56,10 +55,10 @@ def engine_of(record: CellRecord, manifest: RunManifest) -> Told:
 
 
 def _elsewhere(record: CellRecord) -> bool:
-    process = record.resolved.get("process")
-    if process == _OWN_SERVER:
+    process = record.resolved.get(PROCESS)
+    if process == OWN_SERVER:
         return False
-    return process == "a server" or any("url" in name.lower() for name in record.key.engine)
+    return process == ELSEWHERE or any("url" in name.lower() for name in record.key.engine)
 
 
 def _machine(record: CellRecord, environment: Environment) -> Told:

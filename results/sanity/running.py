@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draftmark.results.engine_names import PROCESS
 from draftmark.results.sanity.cell import counted
 from draftmark.results.summary import Lamp
 
@@ -65,7 +66,7 @@ def check_client(cell: CheckedCell) -> Iterator[Lamp]:
     late = columns.sent_s - columns.scheduled_s - held
     late = late[columns.ok & np.isfinite(late)]
     if len(late) == 0:
-        apart = "process" in cell.record.resolved or any("url" in name.lower() for name in cell.record.key.engine)
+        apart = PROCESS in cell.record.resolved or any("url" in name.lower() for name in cell.record.key.engine)
         yield cell.lamp("client", "ok", CLIENT_OK if apart else IN_PROCESS_OK)
     elif (late > LATE_S).mean() > LATE_SHARE:
         text = (

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from draftmark.backends.base import BackendError
 from draftmark.backends.reference import ReferenceSpec, drafter_spec
 from draftmark.backends.registry import BACKENDS
+from draftmark.results.engine_names import REFERENCE
 from draftmark.results.records import Arm
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_plan_finds_it_by_its_kind() -> None:
-    assert BACKENDS.resolve("reference") is ReferenceSpec
+    assert BACKENDS.resolve(REFERENCE) is ReferenceSpec
 
 
 def test_declaring_it_imports_neither_torch_nor_transformers() -> None:
