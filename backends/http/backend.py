@@ -20,6 +20,7 @@ from draftmark.backends.http.failures import compressed, failure_of_status, quot
 from draftmark.backends.http.observing import observation
 from draftmark.backends.http.questions import request_of
 from draftmark.backends.http.reading import read_answer
+from draftmark.backends.http.request import ClientSettings
 from draftmark.backends.http.shapes import decoded
 from draftmark.results.engine_names import ELSEWHERE, PROCESS
 from draftmark.results.roles import speculates
@@ -79,6 +80,29 @@ class HttpSettings:
     def root(self) -> str:
         """The URL without `/v1`, where servers tell of themselves."""
         return self.base_url.rstrip("/").removesuffix("/v1")
+
+    def for_turns(self) -> ClientSettings:
+        """Return how turns are asked."""
+        return ClientSettings(
+            base_url=self.base_url,
+            headers=self.headers,
+            connect_timeout_s=self.connect_timeout_s,
+            idle_timeout_s=self.stall_timeout_s,
+            total_timeout_s=self.turn_timeout_s,
+            verify_tls=self.verify_tls,
+            reuse=self.reuse_connections,
+        )
+
+    def for_itself(self) -> ClientSettings:
+        """Return how the server is asked about itself."""
+        return ClientSettings(
+            base_url=self.root,
+            headers=self.headers,
+            connect_timeout_s=self.connect_timeout_s,
+            idle_timeout_s=SERVER_ANSWERS_S,
+            total_timeout_s=SERVER_ANSWERS_S,
+            verify_tls=self.verify_tls,
+        )
 
 
 class HttpBackend:
@@ -181,31 +205,14 @@ class HttpBackend:
     def _clients_for(self, at_once: int) -> Clients:
         if self._clients is None:
             few = 0 if at_once <= FEW_AT_ONCE else min(MOST_PROCESSES, 1 + (at_once - 1) // STREAMS_PER_PROCESS)
-            settings = self._settings
-            self._clients = Clients(
-                settings.base_url,
-                headers=settings.headers,
-                connect_timeout_s=settings.connect_timeout_s,
-                idle_timeout_s=settings.stall_timeout_s,
-                total_timeout_s=settings.turn_timeout_s,
-                verify_tls=settings.verify_tls,
-                reuse=settings.reuse_connections,
-                processes=few if settings.client_processes is None else settings.client_processes,
-            )
+            chosen = self._settings.client_processes
+            self._clients = Clients(self._settings.for_turns(), processes=few if chosen is None else chosen)
             self._clients.start()
         return self._clients
 
     def _asking(self) -> Client:
         """Return a client for questions about the server itself."""
-        settings = self._settings
-        return Client(
-            settings.root,
-            headers=settings.headers,
-            connect_timeout_s=settings.connect_timeout_s,
-            idle_timeout_s=SERVER_ANSWERS_S,
-            total_timeout_s=SERVER_ANSWERS_S,
-            verify_tls=settings.verify_tls,
-        )
+        return Client(self._settings.for_itself())
 
     async def _ask_about_itself(self) -> tuple[dict[str, Any], str]:
         client = self._asking()

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from draftmark.backends.http.connection import Connection
 from draftmark.backends.http.exchange import Exchange
-from draftmark.backends.http.request import Origin
+from draftmark.backends.http.request import ClientSettings, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,37 +44,10 @@ class Client:
     returns it to those who wait for it.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        headers: Mapping[str, str],
-        connect_timeout_s: float,
-        idle_timeout_s: float,
-        total_timeout_s: float | None,
-        verify_tls: bool = True,
-        reuse: bool = False,
-    ) -> None:
-        """Nothing is opened yet.
-
-        Args:
-            base_url: Where paths begin: `http://host:port/v1`. User information and a query in it are sent along.
-            headers: Of every request.
-            connect_timeout_s: For name, connection and TLS together.
-            idle_timeout_s: For how long nothing may come, from the sending on.
-            total_timeout_s: From the sending to the end; null for no limit.
-            verify_tls: Whether a certificate must be valid.
-            reuse: Whether idle connections are used again.
-
-        Raises:
-            BackendError: the URL or a header cannot be used.
-        """
-        self._origin = Origin(base_url, headers, keeps_alive=reuse)
-        self._connect_timeout_s = connect_timeout_s
-        self._idle_timeout_s = idle_timeout_s
-        self._total_timeout_s = total_timeout_s
-        self._verify_tls = verify_tls
-        self._reuse = reuse
+    def __init__(self, settings: ClientSettings) -> None:
+        """Nothing is opened yet; raises `BackendError` where the URL or a header cannot be used."""
+        self._origin = Origin(settings.base_url, settings.headers, keeps_alive=settings.reuse)
+        self._settings = settings
         self._tls: ssl.SSLContext | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._naming = asyncio.Lock()
@@ -129,7 +102,10 @@ class Client:
                 connection.abort(_CLOSED)
                 return _ended(exchange, "cut", _CLOSED)
             await connection.answer(
-                exchange, request, idle_timeout_s=self._idle_timeout_s, total_timeout_s=self._total_timeout_s
+                exchange,
+                request,
+                idle_timeout_s=self._settings.idle_timeout_s,
+                total_timeout_s=self._settings.total_timeout_s,
             )
             if connection.reusable:
                 self._keep(connection)
@@ -143,7 +119,7 @@ class Client:
     def _keep(self, connection: Connection) -> None:
         promised_s = connection.promised_s
         lasts_s = IDLE_S if promised_s is None else min(IDLE_S, promised_s / 2)
-        if self._reuse and not self._closed:
+        if self._settings.reuse and not self._closed:
             self._idle.append((time.monotonic() + lasts_s, connection))
         else:
             connection.abort("")
@@ -171,10 +147,10 @@ class Client:
             self._open.clear()
             self._idle.clear()
         try:
-            async with asyncio.timeout(self._connect_timeout_s):
+            async with asyncio.timeout(self._settings.connect_timeout_s):
                 return await self._reach(loop)
         except TimeoutError:
-            problem = f"no connection could be made within {self._connect_timeout_s:g} seconds"
+            problem = f"no connection could be made within {self._settings.connect_timeout_s:g} seconds"
             raise _CannotConnect("timeout", problem) from None
         except UnicodeError:  # a host with a label that no name can have
             raise _CannotConnect("refused", _reason(socket.gaierror())) from None
@@ -185,7 +161,7 @@ class Client:
         """Try every address of the host, the one that answered last time first."""
         origin = self._origin
         if origin.tls and self._tls is None:
-            self._tls = _tls_context(verify=self._verify_tls)
+            self._tls = _tls_context(verify=self._settings.verify_tls)
         last: OSError = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
         for family, address in await self._named(loop):
             connection = Connection(loop, tls=origin.tls)

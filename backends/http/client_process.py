@@ -17,6 +17,7 @@ from draftmark.backends.base import BackendError
 from draftmark.backends.http.client import Client, allow_open_files
 from draftmark.backends.http.frames import HEAD, frame, lengths, pack_exchange, pack_window
 from draftmark.backends.http.lateness import Lateness
+from draftmark.backends.http.request import ClientSettings
 
 
 class _Served:
@@ -62,7 +63,7 @@ class _Served:
 async def _serve(descriptor: int) -> None:
     reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=descriptor))
     settings, _ = await _next(reader)
-    client = Client(**settings)
+    client = Client(ClientSettings(**settings))
     writer.write(frame({"id": 0}))
     served = _Served(writer, client)
     try:

@@ -16,6 +16,7 @@ import tempfile
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import asdict
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from draftmark.backends.http.exchange import Exchange
+    from draftmark.backends.http.request import ClientSettings
 
 GRACE_S = 5.0
 """How long a client process may take to end before it is killed."""
@@ -39,43 +41,18 @@ START_S = 60.0
 class Clients:
     """One server's clients; `post` and `get` are those of `Client`, from whatever loop."""
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        headers: Mapping[str, str],
-        connect_timeout_s: float,
-        idle_timeout_s: float,
-        total_timeout_s: float | None,
-        verify_tls: bool = True,
-        reuse: bool = False,
-        processes: int = 0,
-    ) -> None:
-        """Nothing is started yet; all but `processes` is as for `Client`.
+    def __init__(self, settings: ClientSettings, *, processes: int = 0) -> None:
+        """Nothing is started yet.
 
         Args:
-            base_url: See `Client`.
-            headers: See `Client`.
-            connect_timeout_s: See `Client`.
-            idle_timeout_s: See `Client`.
-            total_timeout_s: See `Client`.
-            verify_tls: See `Client`.
-            reuse: See `Client`.
+            settings: Of every client.
             processes: How many; 0 for the loop that runs here.
 
         Raises:
             BackendError: the URL or a header cannot be used.
         """
-        self._settings: dict[str, Any] = {
-            "base_url": base_url,
-            "headers": dict(headers),
-            "connect_timeout_s": connect_timeout_s,
-            "idle_timeout_s": idle_timeout_s,
-            "total_timeout_s": total_timeout_s,
-            "verify_tls": verify_tls,
-            "reuse": reuse,
-        }
-        self._client = Client(**self._settings)
+        self._settings = settings
+        self._client = Client(settings)
         self._lateness = Lateness(self._client)
         self._count = processes
         self._processes: list[ClientProcess] = []
@@ -145,7 +122,7 @@ class Clients:
 class ClientProcess:
     """One client process: asked over a socket pair, which also ends it when this process ends in whatever way."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: ClientSettings) -> None:
         """Start the process; keys in the settings go over the socket, where no list of processes shows them."""
         self.in_flight = 0
         """Requests that it was asked and has not answered."""
@@ -172,7 +149,7 @@ class ClientProcess:
         ]
         for thread in self._threads:
             thread.start()
-        self._frames.put(frame(settings))
+        self._frames.put(frame(asdict(settings)))
 
     @property
     def pid(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +25,26 @@ _PORTS = {"http": 80, "https": 443}
 _FRAMING = ("content-length", "transfer-encoding")
 _ALWAYS = {"user-agent": "draftmark", "accept": "*/*", "accept-encoding": "identity"}
 """Compression would hold bytes back in the server, and time with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """Where a client asks, and how long it waits."""
+
+    base_url: str = field(repr=False)
+    """Where paths begin: `http://host:port/v1`. User information and a query in it are sent along."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of every request, keys among them."""
+    connect_timeout_s: float
+    """For name, connection and TLS together."""
+    idle_timeout_s: float
+    """For how long nothing may come, from the sending on."""
+    total_timeout_s: float | None
+    """From the sending to the end; null for no limit."""
+    verify_tls: bool = True
+    """Whether a certificate must be valid."""
+    reuse: bool = False
+    """Whether idle connections are used again."""
 
 
 class Origin:

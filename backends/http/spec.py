@@ -1,4 +1,7 @@
-"""The entry of a plan for a server that is running already: where it is, how it is asked, and which keys it is sent."""
+"""The entry of a plan for a server that is running already: where it is, how it is asked, and which keys it is sent.
+
+What it shares with the entries of servers that Draftmark starts (`servers`) comes first.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,24 @@ _OF_THE_CLIENT = ("content-length", "transfer-encoding", "connection", "accept-e
 """Headers by which the client frames its requests, and asks that nothing be compressed."""
 
 
-class OpenaiSpec(BackendSpec):
-    """`{kind: openai, base_url: "http://127.0.0.1:8000", model: name-on-the-server}`."""
+class AskedOverHttp(BackendSpec):
+    """What entries for servers have in common, whoever started these; no timeout is part of what a run is."""
 
     one_engine_per_arm: ClassVar[bool] = True
     most_concurrency: ClassVar[int] = 4096
+
+    gpus: NonNegativeInt | None = None
+    """How many GPUs the server uses, for numbers per GPU."""
+    connect_timeout_s: PositiveFloat = Field(default=10.0, exclude=True)
+    stall_timeout_s: PositiveFloat = Field(default=300.0, exclude=True)
+    """Longest wait for the next byte of an answer, seconds."""
+    turn_timeout_s: PositiveFloat | None = Field(default=None, exclude=True)
+    """Longest wait for a whole answer, seconds."""
+
+
+class OpenaiSpec(AskedOverHttp):
+    """`{kind: openai, base_url: "http://127.0.0.1:8000", model: name-on-the-server}`."""
+
     needs_ids: ClassVar[bool] = False
 
     kind: Literal["openai"] = "openai"
@@ -56,13 +72,6 @@ class OpenaiSpec(BackendSpec):
     """What prompts are sent as; `auto`: ids where the target's tokenizer is at hand and the server takes them."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Keys of every request that the server knows and Draftmark does not."""
-    gpus: NonNegativeInt | None = None
-    """How many GPUs the server uses, for tokens per second and GPU."""
-    connect_timeout_s: PositiveFloat = Field(default=10.0, exclude=True)
-    stall_timeout_s: PositiveFloat = Field(default=300.0, exclude=True)
-    """Longest wait for the next byte of an answer, seconds."""
-    turn_timeout_s: PositiveFloat | None = Field(default=None, exclude=True)
-    """Longest time for one answer, seconds."""
     verify_tls: bool = True
     reuse_connections: bool = False
     """Send over connections that earlier answers left open, instead of opening one for each turn."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, NonNegativeInt, PositiveFloat
+from pydantic import Field, PositiveFloat
 
-from draftmark.backends.base import Backend, BackendError, BackendSpec
+from draftmark.backends.base import Backend, BackendError
 from draftmark.backends.drafters import DrafterSpec, read_back
+from draftmark.backends.http.spec import AskedOverHttp
 from draftmark.backends.models import locate
 from draftmark.backends.servers.arguments import Arguments, given_problem
 
@@ -55,11 +56,9 @@ class Launch:
         return words + self.arguments.words()
 
 
-class ServerSpec(BackendSpec):
+class ServerSpec(AskedOverHttp):
     """`{kind: ..., options: {...}, args: [...], env: {...}}`: settings that every server takes."""
 
-    one_engine_per_arm: ClassVar[bool] = True
-    most_concurrency: ClassVar[int] = 4096
     dialect: ClassVar[str]
     """How the server is spoken to."""
     health: ClassVar[str] = "/health"
@@ -83,15 +82,8 @@ class ServerSpec(BackendSpec):
     """Environment variables besides those that Draftmark itself has; keys belong into its own environment."""
     prefix_caching: bool = False
     """Whether a prompt may be answered for by an earlier one that begins like it."""
-    gpus: NonNegativeInt | None = None
-    """How many GPUs the server uses, for numbers per GPU."""
     start_timeout_s: PositiveFloat = Field(default=1800.0, exclude=True)
     """Longest wait for a server to become healthy, seconds."""
-    connect_timeout_s: PositiveFloat = Field(default=10.0, exclude=True)
-    stall_timeout_s: PositiveFloat = Field(default=300.0, exclude=True)
-    """Longest wait for the next byte of an answer, seconds."""
-    turn_timeout_s: PositiveFloat | None = Field(default=None, exclude=True)
-    """Longest wait for a whole answer, seconds; no timeout is part of what a run is."""
 
     @abstractmethod
     def drafting(self, arm: Arm) -> Arguments:

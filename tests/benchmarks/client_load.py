@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import uvloop
 
 from draftmark.backends.http.clients import Clients
+from draftmark.backends.http.request import ClientSettings
 from draftmark.backends.http.sse import events_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def read(exchange: Exchange) -> dict[str, Any]:
 
 
 async def main(url: str, streams: int, tokens: int) -> dict[str, Any]:
-    clients = Clients(f"{url}/v1", headers={}, connect_timeout_s=60, idle_timeout_s=60, total_timeout_s=None)
+    settings = ClientSettings(base_url=f"{url}/v1", connect_timeout_s=60, idle_timeout_s=60, total_timeout_s=None)
+    clients = Clients(settings)
     clients.start()
     asked = {"model": "m", "prompt": "one two three", "max_tokens": tokens, "ignore_eos": True, "stream": True}
     body = json.dumps({**asked, "stream_options": {"include_usage": True}}).encode()

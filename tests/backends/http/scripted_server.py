@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.http.client import Client
+from draftmark.backends.http.request import ClientSettings
 
 if TYPE_CHECKING:
     import ssl
@@ -93,10 +94,10 @@ async def serving(
 
 def client(port: int, **changed: Any) -> Client:
     settings: dict[str, Any] = {
-        "headers": {},
+        "base_url": f"http://127.0.0.1:{port}/v1",
         "connect_timeout_s": 20.0,
         "idle_timeout_s": 20.0,
         "total_timeout_s": None,
         **changed,
     }
-    return Client(settings.pop("base_url", f"http://127.0.0.1:{port}/v1"), **settings)
+    return Client(ClientSettings(**settings))

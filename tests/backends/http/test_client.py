@@ -12,6 +12,7 @@ import pytest
 
 from draftmark.backends.base import BackendError
 from draftmark.backends.http.client import Client
+from draftmark.backends.http.request import ClientSettings
 from draftmark.backends.http.sse import events_of
 
 if TYPE_CHECKING:
@@ -261,14 +262,18 @@ def test_no_proxy_is_taken_from_the_environment(http: Any, run: Run, monkeypatch
 )
 def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(BackendError, match="base_url") as caught:
-        Client(url, headers={}, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=None)
+        Client(ClientSettings(base_url=url, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=None))
     assert "CANARY" not in str(caught.value)
 
 
 @pytest.mark.parametrize("headers", [{"X-A": "CANARY\r\nX-B: 1"}, {"X-A": "CANARY\u4e2d"}, {"X A": "CANARY"}])
 def test_a_header_that_cannot_be_sent_is_refused_without_its_value(headers: dict[str, str]) -> None:
     with pytest.raises(BackendError, match=r"X.A") as caught:
-        Client("http://h", headers=headers, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=None)
+        Client(
+            ClientSettings(
+                base_url="http://h", headers=headers, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=None
+            )
+        )
     assert "CANARY" not in str(caught.value)
 
 

@@ -21,6 +21,7 @@ from draftmark.backends.http.clients import Clients
 from draftmark.backends.http.exchange import Exchange
 from draftmark.backends.http.frames import pack_exchange, unpack_exchange
 from draftmark.backends.http.lateness import Lateness, Window, summary
+from draftmark.backends.http.request import ClientSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -31,8 +32,15 @@ EVENT = b"data: a\n\n"
 
 
 def clients(port: int, processes: int, **changed: Any) -> Clients:
-    settings: dict[str, Any] = {"headers": {"X-Key": "k"}, "connect_timeout_s": 20.0, "idle_timeout_s": 20.0, **changed}
-    return Clients(f"http://127.0.0.1:{port}/v1", total_timeout_s=None, processes=processes, **settings)
+    settings: dict[str, Any] = {
+        "base_url": f"http://127.0.0.1:{port}/v1",
+        "headers": {"X-Key": "k"},
+        "connect_timeout_s": 20.0,
+        "idle_timeout_s": 20.0,
+        "total_timeout_s": None,
+        **changed,
+    }
+    return Clients(ClientSettings(**settings), processes=processes)
 
 
 @pytest.mark.parametrize("processes", [0, 2])
@@ -111,7 +119,7 @@ def test_failures_and_refusals_come_back_as_from_one_client(run: Run) -> None:
 
     assert run(go()).ending == "refused"
     with pytest.raises(BackendError, match="base_url"):
-        Clients("nowhere", headers={}, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=1, processes=1)
+        Clients(ClientSettings(base_url="nowhere", connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=1))
 
 
 def test_a_cancelled_request_closes_its_connection_in_the_other_process(http: Any, run: Run) -> None:
@@ -191,7 +199,9 @@ def test_stopping_ends_the_processes_and_what_they_were_asked(http: Any, run: Ru
 PARENT = """
 import sys, time
 from draftmark.backends.http.clients import Clients
-asked = Clients("http://127.0.0.1:9", headers={}, connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=1, processes=2)
+from draftmark.backends.http.request import ClientSettings
+settings = ClientSettings(base_url="http://127.0.0.1:9", connect_timeout_s=1, idle_timeout_s=1, total_timeout_s=1)
+asked = Clients(settings, processes=2)
 asked.start()
 print(*(process.pid for process in asked._processes), flush=True)
 time.sleep(60)
