@@ -2,7 +2,7 @@
 
 The template's text is encoded without the tokenizer's automatic special tokens, so the template alone decides about
 beginning-of-sequence, as engines do. What a user wrote stays text: `<|im_end|>` inside a message is never the control
-token of that name. transformers is imported on first use only.
+token of that name. transformers is imported only for tokenizers that `tokenizer_files` leaves to it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.tokenizer_files import folder_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,20 +59,14 @@ class Renderer:
     ) -> Renderer:
         """Load the tokenizer of a local folder or hub name; `tokenizer_options` go to `AutoTokenizer.from_pretrained`.
 
-        Raises `SuiteError` where transformers is missing, the tokenizer cannot be read, or it has no chat template.
+        Raises `SuiteError` where transformers is needed and missing, the tokenizer cannot be read, or it has no chat
+        template.
         """
         if tokenizer_options.get("trust_remote_code"):
             raise SuiteError(f"{name_or_path}: Draftmark runs no code that comes with a model (trust_remote_code)")
-        try:
-            from transformers import AutoTokenizer
-        except ImportError as fault:
-            raise SuiteError(
-                'rendering prompts in the target\'s tokens needs transformers; run: pip install "draftmark[reference]"'
-            ) from fault
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name_or_path, **tokenizer_options)
-        except Exception as fault:  # the tokenizers library raises plain Exception for a damaged file
-            raise SuiteError(f"the tokenizer of {name_or_path} cannot be loaded: {fault}") from fault
+        tokenizer: Any = None if template_options else folder_tokenizer(name_or_path, tokenizer_options)
+        if tokenizer is None:
+            tokenizer = _by_transformers(name_or_path, tokenizer_options)
         return cls(tokenizer, chat_template=chat_template, template_options=template_options)
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
@@ -175,6 +170,19 @@ class Renderer:
             f"a message holds the text of a special token of {self._name}, which cannot be kept as plain text: {why}; "
             "take that text out of the prompt"
         )
+
+
+def _by_transformers(name_or_path: str, options: Mapping[str, Any]) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as fault:
+        raise SuiteError(
+            'rendering prompts in the target\'s tokens needs transformers; run: pip install "draftmark[reference]"'
+        ) from fault
+    try:
+        return AutoTokenizer.from_pretrained(name_or_path, **options)
+    except Exception as fault:  # the tokenizers library raises plain Exception for a damaged file
+        raise SuiteError(f"the tokenizer of {name_or_path} cannot be loaded: {fault}") from fault
 
 
 def _special_tokens(tokenizer: Any) -> re.Pattern[str] | None:

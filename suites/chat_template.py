@@ -1,0 +1,58 @@
+"""Chat templates as transformers renders them, without importing it: the same sandbox, filters and functions.
+
+Written after `transformers.utils.chat_template_utils` of 5.19; tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.parser import Parser
+
+
+class _Generation(Extension):
+    """`{% generation %}`, which marks the model's answers for training: its body is rendered like any text."""
+
+    tags = {"generation"}  # noqa: RUF012 - as jinja2 declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Return the body as the call of a block, a scope of its own as transformers has it."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_rendered"), [], [], body).set_lineno(line)
+
+    def _rendered(self, caller: Any) -> str:
+        return str(caller())
+
+
+def compile_template(text: str) -> Template:
+    """Return a template that is rendered with `messages`, `tools`, `documents`, `add_generation_prompt` and tokens."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)  # local time, as transformers has
+    return environment.from_string(text)
+
+
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
