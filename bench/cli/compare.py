@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from draftmark.bench.cli.display import emit, emit_rich
+from draftmark.bench.reporting.display import emit, emit_rich
 
 app = typer.Typer(add_completion=False)
 
@@ -28,8 +28,8 @@ def compare(
     Turns are paired by suite, question, turn and the very prompt; repeats are averaged. Exits with 2 where the runs
     cannot be compared at all; numbers are then shown, and labelled so.
     """
+    from draftmark.bench.reporting.comparison_table import comparison_lines
     from draftmark.bench.reporting.markdown import comparison_markdown
-    from draftmark.bench.reporting.terminal import comparison_lines
     from draftmark.bench.reporting.writing import comparison_json, write_report
     from draftmark.results.comparing import DEFAULT_METRICS, Side, compare_runs
     from draftmark.results.store import RunStore

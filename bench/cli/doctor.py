@@ -19,8 +19,8 @@ from typing import Literal
 import typer
 
 from draftmark.backends.models import ALIASES
-from draftmark.bench.cli.display import emit, emit_rich, harmless
 from draftmark.bench.environment import VARIABLES, cpu_model, gpus, usable_cores, usable_memory
+from draftmark.bench.reporting.display import emit, emit_rich, harmless
 from draftmark.results.cache_folder import cache_root
 
 app = typer.Typer(add_completion=False)
@@ -66,7 +66,7 @@ def doctor(
     Exits with 0 when results and pages work, with 2 when not; engines and extras may be missing.
     """
     if checkpoint is not None:
-        from draftmark.bench.cli.checkpoint import look_at
+        from draftmark.bench.cli.doctor_checkpoint import look_at
 
         raise typer.Exit(look_at(checkpoint, target, as_json=as_json))
     if target is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from draftmark.bench.cli.display import emit, emit_rich
+from draftmark.bench.reporting.display import emit, emit_rich
 
 if TYPE_CHECKING:
     from draftmark.results.gating import Verdict
@@ -43,9 +43,9 @@ def gate(
 
 def tell(verdict: Verdict, *, as_json: bool = False, markdown: Path | None = None, junit: Path | None = None) -> int:
     """Print a verdict, write what was asked for, and return the exit code."""
+    from draftmark.bench.reporting.comparison_table import verdict_lines
     from draftmark.bench.reporting.junit import verdict_xml
     from draftmark.bench.reporting.markdown import verdict_markdown
-    from draftmark.bench.reporting.terminal import verdict_lines
     from draftmark.bench.reporting.writing import verdict_json, write_report
 
     if markdown is not None:

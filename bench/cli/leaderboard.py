@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from draftmark.bench.cli.display import emit, harmless
+from draftmark.bench.reporting.display import emit, harmless
 
 app = typer.Typer(add_completion=False)
 

@@ -9,7 +9,7 @@ import typer
 
 from draftmark.backends.model_files import identity
 from draftmark.backends.models import ALIASES, Alias, locate
-from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
+from draftmark.bench.reporting.display import cell_text, emit, emit_rich, harmless
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from draftmark.bench.cli.display import emit
+from draftmark.bench.reporting.display import emit
 
 app = typer.Typer(add_completion=False)
 

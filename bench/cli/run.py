@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from draftmark.bench.cli.app import complain
-from draftmark.bench.cli.display import emit, emit_rich, harmless
+from draftmark.bench.reporting.display import emit, emit_rich, harmless
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.prepared import Prepared
@@ -88,9 +88,7 @@ def run(
     with ExitStack() as stack:
         stop = stack.enter_context(Interruption(_say_stopping))
         outcome = run_plan(
-            prepared.plan,
-            prepared.arms,
-            prepared.materials,
+            prepared,
             folder,
             environment=environment(),
             reporter=_reporter(stack, quiet=quiet),
@@ -171,7 +169,7 @@ def _no_token(outcome: Outcome) -> str:
 
 
 def _show(outcome: Outcome) -> None:
-    from draftmark.bench.cli.table import run_lines
+    from draftmark.bench.reporting.run_table import run_lines
 
     emit_rich(*run_lines(outcome.summary))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from draftmark.bench.cli.display import emit, emit_rich
+from draftmark.bench.reporting.display import emit, emit_rich
 
 if TYPE_CHECKING:
     from draftmark.results.summary import CellSummary, RunSummary
@@ -23,7 +23,7 @@ def show(
     by_category: bool = typer.Option(False, help="Add a row per category."),
 ) -> None:
     """Show the numbers of a run; they are rebuilt from its raw records."""
-    from draftmark.bench.cli.table import run_lines
+    from draftmark.bench.reporting.run_table import run_lines
     from draftmark.results.store import RunStore
     from draftmark.results.summarise import summarise
 

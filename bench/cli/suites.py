@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from draftmark.bench.cli.display import cell_text, emit, emit_rich, harmless
+from draftmark.bench.reporting.display import cell_text, emit, emit_rich, harmless
 
 if TYPE_CHECKING:
     from draftmark.suites.prompt import Suite

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from draftmark.bench.plans.arrivals import arrivals
 from draftmark.bench.plans.document import Problem
-from draftmark.bench.running.arrivals import arrivals
 from draftmark.results.naming import slug
 from draftmark.results.records import Arm, CellKey, CellRecord
 from draftmark.results.records.loads import ClosedLoad, Load
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.backends.base import BackendSpec
+    from draftmark.bench.plans.arrivals import Arrival, TraceRow
     from draftmark.bench.plans.plan import Plan
-    from draftmark.bench.running.arrivals import Arrival, TraceRow
     from draftmark.suites.prompt import Suite
 
 

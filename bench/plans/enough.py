@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.bench.plans.arrivals import MOST_ARRIVALS, arrivals
 from draftmark.bench.plans.document import Problem
-from draftmark.bench.running.arrivals import MOST_ARRIVALS, arrivals
 from draftmark.results.records.loads import ClosedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from draftmark.bench.plans.arrivals import TraceRow
     from draftmark.bench.plans.plan import Plan
-    from draftmark.bench.running.arrivals import TraceRow
     from draftmark.results.records.loads import OpenLoad
     from draftmark.suites.prompt import Suite
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from draftmark.backends.drafters import as_list
+from draftmark.bench.plans.arrivals import times
 from draftmark.bench.plans.document import Problem
-from draftmark.bench.plans.trace import read_trace
+from draftmark.bench.plans.trace import Trace, read_trace
 from draftmark.bench.plans.wording import keys_of
-from draftmark.bench.running.arrivals import times
 from draftmark.results.records.loads import (
     ClosedLoad,
     ConstantLoad,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from draftmark.backends.base import BackendSpec
-    from draftmark.bench.running.arrivals import TraceRow
+    from draftmark.bench.plans.arrivals import TraceRow
     from draftmark.results.records.loads import Load
 
 LONGEST_GAP_S = 86_400.0
@@ -196,15 +197,20 @@ class TracePlan(OpenPlan):
 
     sets_its_count: ClassVar[bool] = True
 
+    @cached_property
+    def _read(self) -> Trace:
+        """The file, read once: one that changes meanwhile does not make two plans of one."""
+        return read_trace(Path(self.path).expanduser())
+
     def loads(self) -> Sequence[Load]:
-        """Read the file and return the one load; raises `PlanError` for one that cannot be read."""
-        found = read_trace(Path(self.path).expanduser())
+        """Return the one load; raises `PlanError` for a file that cannot be read."""
+        found = self._read
         facts = {"path": self.path, "hash": found.hash, "rows": len(found.rows), "span_s": found.span_s}
         return [TraceLoad.model_validate(facts | _common(self))]
 
     def trace(self) -> Sequence[TraceRow]:
-        """Read the file's arrivals; raises `PlanError` for one that cannot be read."""
-        return read_trace(Path(self.path).expanduser()).rows
+        """Return the file's arrivals; raises `PlanError` for one that cannot be read."""
+        return self._read.rows
 
 
 LOADS: dict[str, type[LoadPlan]] = {

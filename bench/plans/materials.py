@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from draftmark.results.records import ModelIdentity, PromptRecord, SuiteIdentity
@@ -30,6 +31,11 @@ class Materials:
     suites: tuple[Suite, ...]
     identify: Callable[[str], ModelIdentity]
     """Which weights a model name means on this machine, right now."""
+
+    @cached_property
+    def first(self) -> FirstPrompts:
+        """The first turn of every conversation, rendered when first asked for; raises as `first_prompts` does."""
+        return first_prompts(self.suites, self.renderer)
 
 
 def gather(plan: Plan) -> Materials:

@@ -9,7 +9,7 @@ from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, su
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.enough import load_problems
 from draftmark.bench.plans.fits import overflow_warnings
-from draftmark.bench.plans.materials import Materials, first_prompts, gather
+from draftmark.bench.plans.materials import Materials, gather
 from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ class Prepared:
 
     @property
     def warnings(self) -> list[str]:
-        """What is worth knowing before it runs: prompts that do not fit. Renders every first turn."""
-        first = first_prompts(self.materials.suites, self.materials.renderer)
-        return list(overflow_warnings(self.plan, self.materials.suites, first))
+        """What is worth knowing before it runs: prompts that do not fit. Renders every first turn, once."""
+        return list(overflow_warnings(self.plan, self.materials.suites, self.materials.first))
 
     @property
     def warmup_turns(self) -> int:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError
 
+from draftmark.bench.plans.arrivals import TraceRow
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.wording import keys_of, problems_of
-from draftmark.bench.running.arrivals import TraceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

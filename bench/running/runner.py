@@ -19,8 +19,7 @@ import uvloop
 
 from draftmark.backends.base import BackendError
 from draftmark.backends.redaction import redacted
-from draftmark.bench.plans.cells import PlannedArm, expand
-from draftmark.bench.plans.materials import first_lengths, first_prompts, prompt_records
+from draftmark.bench.plans.materials import first_lengths, prompt_records
 from draftmark.bench.running import session
 from draftmark.bench.running.asking import Asker, unstorable
 from draftmark.bench.running.collector import quiet_collector
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from draftmark.bench.plans.cells import Group
     from draftmark.bench.plans.materials import FirstPrompts, Materials
     from draftmark.bench.plans.plan import Plan
+    from draftmark.bench.plans.prepared import Prepared
     from draftmark.bench.running.interruption import Interruption
     from draftmark.bench.running.progress import Reporter
     from draftmark.bench.running.schedule import Visit
@@ -74,9 +74,7 @@ class Outcome:
 
 
 def run_plan(
-    plan: Plan,
-    arms: Sequence[Sequence[PlannedArm]],
-    materials: Materials,
+    prepared: Prepared,
     folder: Path,
     *,
     environment: Environment,
@@ -84,14 +82,13 @@ def run_plan(
     stop: Interruption,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Outcome:
-    """Run or resume a plan in a folder; `arms` as `plan_arms` gives them.
+    """Run or resume a prepared plan in a folder.
 
     `clock` is the monotonic clock that engines stamp with. Raises `BackendError` for an engine that does not start,
     `ResultsError` for a folder of another run, `StoreWriteError` where the folder cannot be written; what was measured
     until then stays.
     """
-    groups = expand(plan, arms, materials.suites)
-    first = first_prompts(materials.suites, materials.renderer)
+    plan, materials, groups, first = prepared.plan, prepared.materials, prepared.groups, prepared.materials.first
     manifest = session.new_manifest(plan, materials, groups, folder.name)
     with session.open_store(folder, manifest) as store:
         index = session.begin(store, environment, plan.warmup)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.backends.registry import BACKENDS
-from draftmark.bench.plans.cells import plan_arms
+from draftmark.bench.plans.cells import expand, plan_arms
 from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.plans.prepared import Prepared
 from draftmark.bench.running.interruption import Interruption
 from draftmark.results.records import Environment, ModelIdentity
 from draftmark.results.store import RunStore
@@ -129,9 +130,7 @@ class Bench:
         from draftmark.bench.running.runner import run_plan
 
         return run_plan(
-            plan,
-            arms,
-            materials,
+            Prepared(plan, arms, materials, expand(plan, arms, materials.suites)),
             self.folder,
             environment=self._environment,
             reporter=self.watcher,

@@ -217,9 +217,7 @@ def test_cost_beside_the_offline_loop(
         folder = tmp_path / f"run{count}"
         before = busy_s(busy) if count > 1 else 0.0
         run_plan(
-            prepared.plan,
-            prepared.arms,
-            prepared.materials,
+            prepared,
             folder,
             environment=environment(),
             reporter=Silent(),

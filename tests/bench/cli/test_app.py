@@ -40,7 +40,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert imported.isdisjoint(HEAVY)
     assert not any(name.startswith("draftmark.bench.cli.") for name in imported - {
         "draftmark.bench.cli.app",
-        "draftmark.bench.cli.display",
+        "draftmark.bench.reporting.display",
     })  # fmt: skip
 
 

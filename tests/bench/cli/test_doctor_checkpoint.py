@@ -170,7 +170,7 @@ def test_hostile_text_in_a_refusal_does_nothing_either(
 
 def test_it_imports_no_engine_and_no_array_library() -> None:
     code = (
-        "import sys\nfrom draftmark.bench.cli.checkpoint import look_at\n"
+        "import sys\nfrom draftmark.bench.cli.doctor_checkpoint import look_at\n"
         "look_at(sys.argv[1], None, as_json=True)\n"
         "heavy = {'torch', 'transformers', 'vllm', 'numpy', 'pandas', 'safetensors'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.bench.cli.table import run_lines
+from draftmark.bench.reporting.run_table import run_lines
 from draftmark.results.records import Divergence
 from draftmark.results.store import RunStore
 from draftmark.results.summarise import summarise

@@ -81,7 +81,9 @@ def test_a_trace_is_part_of_what_a_number_describes(plan_of: Any, tmp_path: Path
     (load,) = plan.load.loads()
     assert (load.rows, load.span_s, load.label) == (2, 2.0, f"trace {path}")
     path.write_text("time_s\n3\n6\n", encoding="utf-8")
-    assert plan.load.loads()[0].hash != load.hash
+    assert plan.load.loads()[0].hash == load.hash, "a plan is of one file, whatever becomes of it"
+    assert [row.at_s for row in plan.load.trace()] == [0.0, 2.0]
+    assert plan_of({"kind": "trace", "path": str(path)}).load.loads()[0].hash != load.hash
 
 
 WRONG: dict[str, tuple[Any, list[str]]] = {

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from draftmark.bench.cli.display import cell_text
+from draftmark.bench.reporting.display import cell_text
 from draftmark.bench.reporting.wording import change_of, limits, setting, span, value, word_of
 from draftmark.results.harmless import harmless
 

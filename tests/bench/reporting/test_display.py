@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftmark.bench.cli.display import cell_text, emit, harmless
+from draftmark.bench.reporting.display import cell_text, emit, harmless
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from draftmark.bench.cli.display import harmless
+from draftmark.bench.reporting.display import harmless
 from draftmark.bench.running.forecast import in_words
 from draftmark.results.divergences import excess
 from draftmark.results.roles import is_baseline, speculates

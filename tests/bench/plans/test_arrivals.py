@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from draftmark.bench.plans.arrivals import TraceRow, arrivals, times
 from draftmark.bench.plans.cells import expand, plan_arms
 from draftmark.bench.plans.plan import load_plan
-from draftmark.bench.running.arrivals import TraceRow, arrivals, times
 from draftmark.bench.running.schedule import Launch, coming
 from draftmark.results.records.loads import ConstantLoad, OpenLoad, PoissonLoad, RampLoad, TraceLoad
 from draftmark.suites.prompt import Prompt, Suite

@@ -15,7 +15,7 @@ from draftmark.backends.checkpoints import (
     target_line,
 )
 from draftmark.backends.checkpoints.fit import default_layers
-from draftmark.bench.cli.display import emit, emit_rich, harmless
+from draftmark.bench.reporting.display import emit, emit_rich, harmless
 
 if TYPE_CHECKING:
     from draftmark.backends.checkpoints import DraftCheckpoint
