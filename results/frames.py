@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draftmark.results.reader import RunReader, read_manifest
 from draftmark.results.records import StepColumns
+from draftmark.results.run_folder.reader import RunReader, read_manifest
 from draftmark.results.summarise import summarise
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from draftmark.results.columns import Mask
-    from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord, Divergence, PromptRecord, RunManifest, TurnRecord
+    from draftmark.results.run_folder.reader import RunReader
     from draftmark.results.summary import Lamp, MetricValue
 
 _DRAFTER_SETTINGS = frozenset({"drafter", "draft_length", "drafter_settings"})

@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 import draftmark
 from draftmark.backends.models import locate
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 SHAPES: dict[str, dict[str, int]] = {
     "8b": {

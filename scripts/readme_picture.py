@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from draftmark.dashboards.site import write_site
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 
 PICTURE = Path("docs/images/page.png")

@@ -26,7 +26,7 @@ from draftmark.results.records import (
     SuiteIdentity,
     TurnRecord,
 )
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from pathlib import Path

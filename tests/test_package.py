@@ -62,7 +62,7 @@ def test_imports_point_down_never_up() -> None:
         "import draftmark.suites.registry",
         "import draftmark.bench.environment, draftmark.bench.cli.models, draftmark.bench.cli.doctor",
         "import draftmark.bench.cli.run, draftmark.bench.cli.show, draftmark.bench.cli.report",
-        "import draftmark.results.store, draftmark.results.records",
+        "import draftmark.results.run_folder.store, draftmark.results.records",
     ],
 )
 def test_importing_the_frame_pulls_in_no_heavy_package(statement: str) -> None:

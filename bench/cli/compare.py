@@ -32,7 +32,7 @@ def compare(
     from draftmark.bench.reporting.markdown import comparison_markdown
     from draftmark.bench.reporting.writing import comparison_json, write_report
     from draftmark.results.comparing import DEFAULT_METRICS, Side, compare_runs
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
 
     sides = [Side(RunStore.read(folder)) for folder in (baseline, candidate)]
     found = compare_runs(sides[:1], sides[1], metrics=metric or DEFAULT_METRICS, renamed=_mapping(renamed))

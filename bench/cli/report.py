@@ -18,7 +18,7 @@ def report(
 ) -> None:
     """Write a self-contained page about a run; it works offline."""
     from draftmark.dashboards.site import write_site
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
     from draftmark.results.summarise import summarise
 
     emit(f"page: {write_site(summarise(RunStore.read(run)), out)}")

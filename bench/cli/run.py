@@ -60,7 +60,7 @@ def run(
     from draftmark.bench.environment import environment
     from draftmark.bench.running.interruption import Interruption
     from draftmark.bench.running.runner import run_plan
-    from draftmark.results.store import new_run_folder
+    from draftmark.results.run_folder.store import new_run_folder
 
     if (plan is None) == (url is None):
         raise typer.BadParameter("name a plan file, or a server with --url; not both", param_hint="PLAN")

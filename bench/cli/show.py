@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Show the numbers of a run; they are rebuilt from its raw records."""
     from draftmark.bench.reporting.run_table import run_lines
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
     from draftmark.results.summarise import summarise
 
     summary = summarise(RunStore.read(run))

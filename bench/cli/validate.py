@@ -83,7 +83,7 @@ def _show_cells(prepared: Prepared) -> None:
 
 def _estimate(prepared: Prepared, like: Path) -> str:
     from draftmark.bench.running.forecast import from_earlier, in_words
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
 
     cells = [cell for group in prepared.groups for cell in group.running]
     seconds, basis = from_earlier(cells, RunStore.read(like))

@@ -8,9 +8,9 @@ from draftmark.results.comparing.matching import match_cells
 from draftmark.results.comparing.settings import cell_changes, run_changes
 from draftmark.results.errors import ResultsError
 from draftmark.results.gating.rules import Rules
-from draftmark.results.reader import MANIFEST
 from draftmark.results.records import ModelIdentity, RunManifest, Session
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.reader import MANIFEST
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

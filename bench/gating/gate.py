@@ -8,7 +8,7 @@ from draftmark.bench.gating.baseline import is_missing
 from draftmark.results.comparing import RunName, Side, compare_runs
 from draftmark.results.errors import ResultsError
 from draftmark.results.gating import Rules, Verdict, judge, without_baseline
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from draftmark.bench.plans.arrivals import arrivals
 from draftmark.bench.plans.document import Problem
-from draftmark.results.naming import slug
 from draftmark.results.records import Arm, CellKey, CellRecord
 from draftmark.results.records.loads import ClosedLoad, Load
 from draftmark.results.roles import is_baseline, speculates
+from draftmark.results.run_folder.naming import slug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.comparing.matching import cell_names
-from draftmark.results.durable import write_fault
 from draftmark.results.errors import DraftmarkError
-from draftmark.results.strict_json import encode
+from draftmark.results.run_folder.durable import write_fault
+from draftmark.results.run_folder.strict_json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord
+    from draftmark.results.run_folder.reader import RunReader
 
 EXIT_INTERNAL = 70
 
@@ -42,7 +42,7 @@ def run_answer(folder: Path) -> dict[str, Any]:
     `seconds` are of the turns that count, from being sent to the last token, as in the metric `e2e`. Raises
     `DraftmarkError` for a folder that cannot be read.
     """
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
     from draftmark.results.summarise import summarise
 
     run = RunStore.read(folder)

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.reporting.wording import word_of
-from draftmark.results.durable import write_fault
-from draftmark.results.strict_json import encode
+from draftmark.results.run_folder.durable import write_fault
+from draftmark.results.run_folder.strict_json import encode
 
 if TYPE_CHECKING:
     from pathlib import Path

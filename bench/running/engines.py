@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from draftmark.bench.plans.cells import Group
     from draftmark.bench.running.progress import Reporter
     from draftmark.results.records import Arm, CellRecord
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
 
 SIGN_EVERY_S = 30.0
 """How often a start that takes long says that it goes on, seconds."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from draftmark.bench.plans.cells import Group
     from draftmark.results.records import CellKey, CellRecord, Observation
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
 
 
 class Pace:

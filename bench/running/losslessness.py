@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from draftmark.bench.running.questions import Questions
     from draftmark.results.divergences import DivergencePoint
     from draftmark.results.records import CellRecord, TurnRecord
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
 
 
 def compared(group: Group) -> list[str]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from draftmark.bench.running.schedule import Visit
     from draftmark.bench.running.session import Ending
     from draftmark.results.records import CellRecord, Environment, TurnRecord
-    from draftmark.results.store import RunStore
+    from draftmark.results.run_folder.store import RunStore
     from draftmark.results.summary import RunSummary
 
 EXIT_FAILED_TURNS = 1

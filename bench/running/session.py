@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from draftmark.backends.base import ArmUnavailable, BackendError
 from draftmark.bench.plans.materials import draft_models, suite_identity
-from draftmark.results.reader import MANIFEST
 from draftmark.results.records import CellRecord, RunManifest, Session
-from draftmark.results.store import RunStore
-from draftmark.results.strict_json import decode, encode
+from draftmark.results.run_folder.reader import MANIFEST
+from draftmark.results.run_folder.store import RunStore
+from draftmark.results.run_folder.strict_json import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ from draftmark.dashboards.leaderboard.contests import contest
 from draftmark.dashboards.leaderboard.ranking import RankRange, rank_ranges
 from draftmark.dashboards.wording import value_of
 from draftmark.results.arm_labels import arm_labels
-from draftmark.results.naming import slug
+from draftmark.results.run_folder.naming import slug
 from draftmark.results.statistics import Interval
 
 if TYPE_CHECKING:

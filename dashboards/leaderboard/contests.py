@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from draftmark.results.columns import CellColumns, Floats, Keys
-    from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord
+    from draftmark.results.run_folder.reader import RunReader
 
 _NOTHING = Interval(None, None, ("no interval: no conversation was asked of both",))
 

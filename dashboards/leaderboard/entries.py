@@ -14,8 +14,8 @@ from draftmark.dashboards.leaderboard.machines import engine_of, hardware_of
 from draftmark.dashboards.sharing import without_local_paths
 from draftmark.dashboards.wording import value_of
 from draftmark.results.divergences import excess
-from draftmark.results.reader import RunReader, read_manifest
 from draftmark.results.roles import is_baseline, speculates
+from draftmark.results.run_folder.reader import RunReader, read_manifest
 from draftmark.results.standing import not_counted
 from draftmark.results.summarise import groups_of, summarise
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from draftmark.results.columns import CellColumns, Mask
     from draftmark.results.metrics.evidence import Evidence
-    from draftmark.results.reader import RunReader
     from draftmark.results.records import CellRecord, TurnRecord
+    from draftmark.results.run_folder.reader import RunReader
     from draftmark.results.summary import CellSummary, RunSummary
 
 CACHED = "cached_prompt_tokens"

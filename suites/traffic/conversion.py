@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from draftmark.results.durable import make_folder, write_fault
+from draftmark.results.run_folder.durable import make_folder, write_fault
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.reading.row_faults import RowFault

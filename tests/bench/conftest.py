@@ -13,7 +13,7 @@ from draftmark.bench.plans.plan import load_plan
 from draftmark.bench.plans.prepared import Prepared
 from draftmark.bench.running.interruption import Interruption
 from draftmark.results.records import Environment, ModelIdentity
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.suites.prompt import Prompt, Suite
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from draftmark.results.comparing.uncertainty import over_conversations
 from draftmark.results.gating import Rules, judge
 from draftmark.results.metrics.stamps import decoding
 from draftmark.results.records import ModelIdentity, RunManifest
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.statistics import Sample, interval, ratio_of_ratios
-from draftmark.results.store import RunStore
 from draftmark.results.summary import CellSummary, RunSummary
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from draftmark.results.records import (
     StepColumns,
     TurnRecord,
 )
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -35,7 +35,7 @@ from draftmark.bench.running.interruption import Interruption
 from draftmark.bench.running.progress import Silent
 from draftmark.bench.running.runner import run_plan
 from draftmark.results.columns import CellColumns
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.metrics.identities import broken_identities
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 
 pytestmark = [

@@ -12,7 +12,7 @@ import pytest
 import draftmark
 from draftmark.results.errors import ResultsError
 from draftmark.results.records import Arm, TurnFailure
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

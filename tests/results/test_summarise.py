@@ -15,11 +15,11 @@ from draftmark.results.records import (
     TurnFailure,
 )
 from draftmark.results.records.loads import ClosedLoad, ConstantLoad
-from draftmark.results.store import RunStore
-from draftmark.results.strict_json import encode
+from draftmark.results.run_folder.store import RunStore
+from draftmark.results.run_folder.strict_json import encode
+from draftmark.results.run_folder.upgrade import read_record
 from draftmark.results.summarise import changed_settings, summarise
 from draftmark.results.summary import RunSummary
-from draftmark.results.upgrade import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.cache_folder import cache_root
-from draftmark.results.durable import make_folder, replace_file
-from draftmark.results.naming import slug
+from draftmark.results.run_folder.durable import make_folder, replace_file
+from draftmark.results.run_folder.naming import slug
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from draftmark.results.durable import make_folder
+from draftmark.results.run_folder.durable import make_folder
 from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.wording import ADDRESS, COMMIT, Wording
 from draftmark.suites.prompt import SuiteError

@@ -10,7 +10,7 @@ import pytest
 from draftmark.backends.mock import MockSettings, mock_process
 from draftmark.bench.plans.document import PlanError
 from draftmark.bench.plans.served import Asked, server_plan
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 from draftmark.suites.naming import find_suite
 

@@ -10,7 +10,7 @@ import pytest
 
 from draftmark.bench.reporting.run_table import run_lines
 from draftmark.results.records import Divergence
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.results.summarise import summarise
 from draftmark.results.summary import CellSummary, Lamp, MetricValue, RunSummary
 

@@ -10,7 +10,7 @@ from draftmark.bench.gating.baseline import check_baseline, is_missing
 from draftmark.results.errors import ResultsError
 from draftmark.results.gating import Rules
 from draftmark.results.records import ModelIdentity
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

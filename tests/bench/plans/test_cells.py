@@ -9,8 +9,8 @@ import pytest
 
 from draftmark.bench.plans.cells import cell_id, expand, plan_arms, suite_problems
 from draftmark.bench.plans.plan import load_plan
-from draftmark.results.naming import cell_folder_name
 from draftmark.results.records import Arm, CellKey
+from draftmark.results.run_folder.naming import cell_folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

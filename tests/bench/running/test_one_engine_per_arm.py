@@ -8,7 +8,7 @@ import pytest
 
 from draftmark.backends.base import BackendError
 from draftmark.results.errors import StoreWriteError
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conftest import Bench
 
     from draftmark.results.records import CellRecord
-    from draftmark.results.store import RunStore as Store
+    from draftmark.results.run_folder.store import RunStore as Store
     from draftmark.suites.prompt import Suite
 
     MakeSuite = Callable[..., Suite]

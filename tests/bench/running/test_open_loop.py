@@ -14,7 +14,7 @@ from draftmark.bench.running.schedule import Coming, Due, Visit
 from draftmark.bench.running.sending import OpenLoop, closed_loop
 from draftmark.results.records import TurnRecord
 from draftmark.results.records.loads import ConstantLoad, OpenLoad
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.suites.prompt import Prompt
 
 if TYPE_CHECKING:

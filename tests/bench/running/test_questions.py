@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.materials import first_prompts
 from draftmark.bench.running.questions import Question, Questions
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 from draftmark.suites.conversation import ids_hash
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from draftmark.results.records import (
     TurnRecord,
 )
 from draftmark.results.records.loads import ClosedLoad
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.comparing import Comparison, MetricChange, Side, compare_runs
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

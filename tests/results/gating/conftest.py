@@ -6,7 +6,7 @@ import pytest
 
 from draftmark.results.comparing import Side, compare_runs
 from draftmark.results.gating import Rules, Verdict, judge
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from draftmark.results.durable import make_folder, write_fault
 from draftmark.results.errors import StoreWriteError
+from draftmark.results.run_folder.durable import make_folder, write_fault
 
 if TYPE_CHECKING:
     from pathlib import Path

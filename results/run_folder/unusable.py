@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from draftmark.results.errors import ResultsError
 from draftmark.results.records import Observation, TurnFailure, TurnRecord
-from draftmark.results.strict_json import decode
-from draftmark.results.upgrade import read_record, upgraded, validate
+from draftmark.results.run_folder.strict_json import decode
+from draftmark.results.run_folder.upgrade import read_record, upgraded, validate
 
 _LIMITS = ("greater_than_equal", "less_than_equal")
 _SHOWN = 40

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftmark.results.errors import ResultsError
-from draftmark.results.reader import read_lines
 from draftmark.results.records import Divergence, TurnRecord
+from draftmark.results.run_folder.reader import read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

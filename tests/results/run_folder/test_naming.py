@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draftmark.results.errors import StoreWriteError
-from draftmark.results.naming import cell_folder_name, new_run_folder, slug
+from draftmark.results.run_folder.naming import cell_folder_name, new_run_folder, slug
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from draftmark.results.errors import ResultsError
 from draftmark.results.records import SCHEMA_VERSION
 from draftmark.results.records.base import Record
-from draftmark.results.strict_json import decode, encode
+from draftmark.results.run_folder.strict_json import decode, encode
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 """Pure function from the JSON object of one schema version to that of the next; a value unknown then becomes null."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.errors import StoreWriteError
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,7 +208,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from draftmark.results.records import RunManifest, TurnRecord
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 folder, manifest = Path(sys.argv[1]), RunManifest.model_validate_json(sys.argv[2])
 started = (folder / "manifest.json").exists()

@@ -7,11 +7,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.errors import ResultsError
-from draftmark.results.naming import cell_folder_name
 from draftmark.results.records import Divergence, PromptRecord, RunManifest, TurnRecord
-from draftmark.results.strict_json import decode
-from draftmark.results.unusable import read_turn
-from draftmark.results.upgrade import AnyRecord, read_record
+from draftmark.results.run_folder.naming import cell_folder_name
+from draftmark.results.run_folder.strict_json import decode
+from draftmark.results.run_folder.unusable import read_turn
+from draftmark.results.run_folder.upgrade import AnyRecord, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

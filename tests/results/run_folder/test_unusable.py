@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from draftmark.results.columns import CellColumns
 from draftmark.results.errors import ResultsError
-from draftmark.results.reader import read_lines
 from draftmark.results.records import TurnRecord
-from draftmark.results.unusable import read_turn
+from draftmark.results.run_folder.reader import read_lines
+from draftmark.results.run_folder.unusable import read_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftmark.results import upgrade
 from draftmark.results.errors import ResultsError
 from draftmark.results.records import SCHEMA_VERSION, RunManifest, TurnRecord
-from draftmark.results.store import RunStore
-from draftmark.results.upgrade import Upgrade, read_record
+from draftmark.results.run_folder import upgrade
+from draftmark.results.run_folder.store import RunStore
+from draftmark.results.run_folder.upgrade import Upgrade, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

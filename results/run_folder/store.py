@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from draftmark.results.durable import (
+from draftmark.results.errors import ResultsError, StoreWriteError
+from draftmark.results.run_folder.durable import (
     LOCK_NAME,
     TMP_SUFFIX,
     FolderLock,
@@ -31,10 +32,9 @@ from draftmark.results.durable import (
     truncate,
     write_fault,
 )
-from draftmark.results.errors import ResultsError, StoreWriteError
-from draftmark.results.naming import cell_folder_name, new_run_folder
-from draftmark.results.planned import plan_differences
-from draftmark.results.reader import (
+from draftmark.results.run_folder.naming import cell_folder_name, new_run_folder
+from draftmark.results.run_folder.planned import plan_differences
+from draftmark.results.run_folder.reader import (
     DIVERGENCES,
     ENGINE,
     MANIFEST,
@@ -47,7 +47,7 @@ from draftmark.results.reader import (
     turn_key,
     turn_name,
 )
-from draftmark.results.strict_json import encode
+from draftmark.results.run_folder.strict_json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

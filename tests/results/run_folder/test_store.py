@@ -19,7 +19,7 @@ from draftmark.results.records import (
     StepColumns,
     TurnRecord,
 )
-from draftmark.results.store import RunStore
+from draftmark.results.run_folder.store import RunStore
 
 if TYPE_CHECKING:
     from pathlib import Path
