@@ -59,6 +59,8 @@ class Made:
     """D of each drafting arm, an ngram drafter."""
     step_s: float = 0.020
     drafting_step_s: float = 0.024
+    drafting_s: float | None = None
+    """Seconds of a drafting step that are drafting; null where the engine does not tell."""
     noise: float = 0.01
     """Standard deviation of a turn's time, as a share."""
     shift: float = 0.0
@@ -206,8 +208,16 @@ def _turn(
             drafted=[drafted for drafted, _ in steps],
             accepted=[delivered - 1 for _, delivered in steps],
             delivered=[delivered for _, delivered in steps],
+            **({} if made.drafting_s is None else _split(made, len(steps), step_s, pace, drafts=length > 0)),
         ),
     )
+
+
+def _split(made: Made, steps: int, step_s: float, pace: float, *, drafts: bool) -> dict[str, Any]:
+    """Return the times of a turn's steps: drafting, the target's pass, and both."""
+    drafting_s = (made.drafting_s or 0.0) * pace if drafts else 0.0
+    times = {"verify_s": [step_s - drafting_s] * steps, "step_s": [step_s] * steps}
+    return times | ({"draft_s": [drafting_s] * steps} if drafts else {})
 
 
 def _fault(cell: CellRecord, number: int) -> Divergence:

@@ -36,7 +36,7 @@ BY_ROUND_OF_PROMPTS = "the same prompts, round against round"
 BY_ROUND = "whole rounds"
 _Found: TypeAlias = tuple[Paired, list[LogRatio | str], tuple[int, int], float, str]
 """Pairs, intervals or why there are none, rounds, the log ratio, and how it was found."""
-_OF_DRAFTERS = frozenset({"speedup", "acceptance_length", "acceptance_rate", "coverage"})
+_OF_DRAFTERS = frozenset({"speedup", "acceptance_length", "acceptance_rate", "coverage", "draft_overhead"})
 """Metrics that say nothing of an arm without speculation."""
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from draftmark.results.summary import RunSummary
 
 _ROUNDING = 1e-12
+_ABSOLUTE = frozenset({"s", "tokens/s", "turns/s"})
+"""Units of what follows the machine's speed. What is a share of the run's own times, as draft overhead, does not."""
 
 
 def judge(
@@ -130,7 +132,7 @@ def _too_little(cell: CellChange, change: MetricChange, rules: Rules) -> str | N
             "show how far equal rounds differ: raise repeats or launches, or give several --baseline"
         )
     unsteady = [one for one in cell.repeat_cv if one is not None and one > rules.rounds_agree_within]
-    if not draws and unsteady:
+    if change.unit in _ABSOLUTE and not draws and unsteady:
         return (
             f"rounds of one run differ by {max(unsteady):.1%} (standard deviation), more than "
             f"{rules.rounds_agree_within:.1%}: absolute speeds are not judged"

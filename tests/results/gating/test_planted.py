@@ -61,6 +61,28 @@ class TestPlantedRegressions:
         assert states(gated(*runs, metrics={"tpot": "3%"}))["tpot"] == "regression"
         assert states(gated(*reversed(runs), metrics={"tpot": "3%"}))["tpot"] == "pass"
 
+    def test_drafting_that_costs_more_is_seen_where_the_machine_is_too_unsteady_for_speeds(
+        self, make_run: MakeRun, gated: Gated
+    ) -> None:
+        restless: dict[str, Any] = {"launches": 6, "repeats": 1, "launch_noise": 0.08}
+        before = make_run("a", seed=1, drafting_s=0.002, **restless)  # 0.1 of a step of the target alone
+        after = make_run("b", seed=2, drafting_s=0.004, **restless)
+        same = make_run("c", seed=3, drafting_s=0.002, **restless)
+        rules = {"metrics": {"draft_overhead": "30%", "output_tps": "3%"}}
+        found = judged(gated(before, after, **rules), "draft_overhead")
+        assert (found.state, found.baseline, found.candidate) == (
+            "regression",
+            pytest.approx(0.1, rel=0.2),
+            pytest.approx(0.2, rel=0.2),
+        )
+        assert states(gated(before, after, **rules))["output_tps"] == "not gated"
+        assert states(gated(before, same, **rules))["draft_overhead"] != "regression"
+
+    def test_an_arm_that_drafts_nothing_has_no_drafting_to_judge(self, make_run: MakeRun, gated: Gated) -> None:
+        runs = make_run("a", seed=1, drafting_s=0.002), make_run("b", seed=2, drafting_s=0.002)
+        verdict = gated(*runs, metrics={"draft_overhead": "30%"})
+        assert (states(verdict, "none"), states(verdict)) == ({}, {"draft_overhead": "pass"})
+
     def test_output_that_speculation_changed_is_red_however_fast(self, make_run: MakeRun, gated: Gated) -> None:
         verdict = gated(make_run("a", seed=1), make_run("b", seed=2, drafting_step_s=0.015, faults=2))
         assert verdict.exit_code == 1
