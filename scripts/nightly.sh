@@ -24,7 +24,7 @@ draftmark=$bin/draftmark
 # Times of two machines do not compare, so each has a history of its own; hosted runners are of several kinds.
 machine=$("$bin/python" -c '
 from draftmark.bench.environment import environment
-from draftmark.results.naming import slug
+from draftmark.results.run_folder.naming import slug
 
 here = environment()
 gpus = [gpu.rpartition(",")[0] for gpu in here.gpus]  # without the driver, whose effect is to be seen
