@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
-from draftmark.suites.builtin.spec import LICENCE, SHIPPED, SOURCE
+from draftmark.suites.builtin.spec import LENGTHS, LICENCE, SHIPPED, SOURCE
 from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
@@ -40,7 +40,7 @@ def listings() -> list[SuiteListing]:
     """Return every suite this installation knows, built-in ones first; imports no engine and no other package."""
     known = [
         *_shipped(),
-        _long_sequence(),
+        *_exact_lengths(),
         _humaneval(),
         *_speed_bench(),
         *_classics(),
@@ -74,19 +74,23 @@ def _shipped() -> list[SuiteListing]:
     return rows
 
 
-def _long_sequence() -> SuiteListing:
+def _exact_lengths() -> list[SuiteListing]:
     size = len(recipes())
-    return SuiteListing(
-        kind="builtin",
-        name="long-sequence",
-        prompts=size,
-        turns=size,
-        licence=LICENCE,
-        source=SOURCE,
-        needs="the target's tokenizer",
-        missing=_unless_found("transformers", 'pip install "draftmark[reference]"'),
-        example="{kind: builtin, name: long-sequence, prompt_tokens: 1000, entropy: [low, mixed, high]}",
-    )
+    examples = {"long-sequence": ", prompt_tokens: 1000, entropy: [low, mixed, high]"} | dict.fromkeys(LENGTHS, "")
+    return [
+        SuiteListing(
+            kind="builtin",
+            name=name,
+            prompts=size,
+            turns=size,
+            licence=LICENCE,
+            source=SOURCE,
+            needs="the target's tokenizer",
+            missing=_unless_found("transformers", 'pip install "draftmark[reference]"'),
+            example=f"{{kind: builtin, name: {name}{more}}}",
+        )
+        for name, more in examples.items()
+    ]
 
 
 def _humaneval() -> SuiteListing:

@@ -1,12 +1,19 @@
-"""The prose that ships with Draftmark, as sections of paragraphs of sentences; read-only and frozen."""
+"""The prose that ships with Draftmark, as sections of paragraphs of sentences; read-only and frozen.
+
+The corpus has about 13,000 tokens. Longer prompts go on with the documents that the summarization suite holds, as many
+again, which were written for Draftmark too.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from importlib.resources import files
 
 from draftmark.suites.prompt import SuiteError
+
+_DOCUMENT = re.compile(r"<document>(.*?)</document>", re.DOTALL)
 
 Section = tuple[tuple[str, ...], ...]
 """Paragraphs, each a run of sentences."""
@@ -17,13 +24,24 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[ \n]+(?=[A-Z\"'])|(?<=[.!?][\"'])[ \n]+(
 @cache
 def sections() -> tuple[Section, ...]:
     """Return the corpus without its headings; raise `SuiteError` where the file did not come with this installation."""
+    return split_sections(_shipped("corpus.md"))
+
+
+@cache
+def documents() -> tuple[Section, ...]:
+    """Return the documents of the summarization suite, in its order; raise `SuiteError` as `sections` does."""
+    turns = [turn for line in _shipped("summarization.jsonl").splitlines() for turn in json.loads(line)["turns"]]
+    found = [tuple(_paragraphs(text)) for turn in turns for text in _DOCUMENT.findall(turn)]
+    return tuple(section for section in found if section)
+
+
+def _shipped(name: str) -> str:
     try:
-        text = (files("draftmark.suites.builtin") / "corpus.md").read_text("utf-8")
+        return (files("draftmark.suites.builtin") / name).read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError) as fault:
         raise SuiteError(
-            f"the corpus of builtin/long-sequence cannot be read ({fault}); install Draftmark anew"
+            f"the prose of builtin/long-sequence cannot be read ({fault}); install Draftmark anew"
         ) from fault
-    return split_sections(text)
 
 
 def split_sections(text: str) -> tuple[Section, ...]:
@@ -34,18 +52,22 @@ def split_sections(text: str) -> tuple[Section, ...]:
 
 
 def prose_from(share: float) -> list[str]:
-    """Return every sentence of the corpus once, starting at the section `share` (0 to below 1) of the way through.
+    """Return every sentence once: those of the corpus, and then those of the documents.
 
-    Each is led by the space, or the blank line of a new paragraph, that parts it from the one before.
+    Either begins with the section that lies `share` (0 to below 1) of the way through, and goes round. Each sentence is
+    led by the space, or the blank line of a new paragraph, that parts it from the one before.
     """
-    whole = sections()
-    start = int(share * len(whole))
     return [
         ("\n\n" if index == 0 else " ") + sentence
-        for section in whole[start:] + whole[:start]
+        for section in (*_from(sections(), share), *_from(documents(), share))
         for paragraph in section
         for index, sentence in enumerate(paragraph)
     ]
+
+
+def _from(whole: tuple[Section, ...], share: float) -> tuple[Section, ...]:
+    start = int(share * len(whole))
+    return whole[start:] + whole[:start]
 
 
 def _paragraphs(part: str) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The long-sequence suite: prompts of exactly so many tokens after the target's chat template, in three entropies.
+"""The suites long-sequence and throughput-*: prompts of an exact length after the chat template, in three entropies.
 
 A subset is chosen among the recipes first; only what was chosen is built. Each prompt is built for one tokenizer, so
 its text, and the suite's hash, belong to target and length; the material in it is frozen.
@@ -58,6 +58,7 @@ class _Choice:
 def build(
     renderer: PromptRenderer | None,
     *,
+    name: str,
     prompt_tokens: int,
     entropies: Collection[Entropy],
     limit: int | None,
@@ -69,23 +70,23 @@ def build(
     """
     if renderer is None:
         raise SuiteError(
-            "builtin/long-sequence builds prompts of an exact number of the target's tokens, and the target's "
+            f"builtin/{name} builds prompts of an exact number of the target's tokens, and the target's "
             "tokenizer is not at hand; name a target whose tokenizer can be loaded, or leave the suite out"
         )
     offered = [_Choice(recipe) for recipe in recipes() if recipe.entropy in entropies]
     chosen = [offered[index] for index in choose(offered, limit, seed)]
-    prompts = tuple(_prompt(choice, renderer, prompt_tokens) for choice in chosen)
+    prompts = tuple(_prompt(choice, renderer, name, prompt_tokens) for choice in chosen)
     return prompts, describe(len(prompts), len(offered), seed)
 
 
-def _prompt(choice: _Choice, renderer: PromptRenderer, prompt_tokens: int) -> Prompt:
+def _prompt(choice: _Choice, renderer: PromptRenderer, name: str, prompt_tokens: int) -> Prompt:
     def count(text: str) -> int:
         return len(renderer.prompt_ids([{"role": "user", "content": text}]))
 
     try:
         turn = _exact_turn(choice.recipe, count, prompt_tokens)
     except SuiteError as fault:
-        raise SuiteError(f"builtin/long-sequence, prompt {choice.question_id}: {fault}") from fault
+        raise SuiteError(f"builtin/{name}, prompt {choice.question_id}: {fault}") from fault
     return Prompt(
         question_id=choice.question_id,
         category=choice.category,

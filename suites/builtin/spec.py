@@ -32,7 +32,11 @@ ShippedName = Literal[
     "writing",
 ]
 """Suites whose prompts are read from a file, one category each: the eleven of SPEED-Bench's qualitative split."""
-BuiltinName = Literal[ShippedName, "long-sequence"]
+ThroughputName = Literal["throughput-1k", "throughput-2k", "throughput-8k", "throughput-16k", "throughput-32k"]
+"""The prompts of long-sequence at the lengths of SPEED-Bench's throughput splits."""
+LENGTHS: dict[str, int] = {name: 1000 * int(name[11:-1]) for name in get_args(ThroughputName)}
+"""Tokens of each prompt after the target's chat template."""
+BuiltinName = Literal[ShippedName, "long-sequence", ThroughputName]
 SHIPPED: tuple[ShippedName, ...] = get_args(ShippedName)
 
 
@@ -48,11 +52,15 @@ class BuiltinSpec(SuiteSpec):
     prompt_tokens: PositiveInt | None = None
     """Long-sequence only: tokens of each prompt after the chat template; null is 1,000."""
     entropy: Annotated[list[Entropy], BeforeValidator(_as_list), Field(min_length=1)] | None = None
-    """Long-sequence only: which of low, mixed and high; null is all three."""
+    """Long-sequence and throughput only: which of low, mixed and high; null is all three."""
 
     @model_validator(mode="after")
     def _settings_fit_the_name(self) -> BuiltinSpec:
-        if self.name != "long-sequence":
+        if self.prompt_tokens is not None and self.name in LENGTHS:
+            raise ValueError(
+                f"prompt_tokens belongs to the builtin suite long-sequence; {self.name} has {LENGTHS[self.name]:,}"
+            )
+        if self.name in SHIPPED:
             for field in ("prompt_tokens", "entropy"):
                 if getattr(self, field) is not None:
                     raise ValueError(f"{field} belongs to the builtin suite long-sequence, not to {self.name}")
@@ -61,11 +69,12 @@ class BuiltinSpec(SuiteSpec):
         return self
 
     def load(self, renderer: PromptRenderer | None) -> Suite:
-        """Read or build the suite; only long-sequence needs the renderer, and raises `SuiteError` without one."""
-        if self.name == "long-sequence":
+        """Read or build the suite; those of an exact length need the renderer, and raise `SuiteError` without one."""
+        if self.name == "long-sequence" or self.name in LENGTHS:
             prompts, selection = long_sequence.build(
                 renderer,
-                prompt_tokens=self.prompt_tokens or DEFAULT_PROMPT_TOKENS,
+                name=self.name,
+                prompt_tokens=LENGTHS.get(self.name) or self.prompt_tokens or DEFAULT_PROMPT_TOKENS,
                 entropies=self.entropy or ENTROPIES,
                 limit=self.limit,
                 seed=self.subset_seed,

@@ -23,6 +23,23 @@ def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(nam
     assert suite.selection == f"all {len(suite.prompts)} prompts"
 
 
+def test_the_prompts_are_the_same_on_every_machine() -> None:
+    """A change here makes another suite of it, with which nothing from before can be compared."""
+    assert {name: spec(name=name).load(None).hash[:12] for name in builtin_spec.SHIPPED} == {
+        "coding": "fea2ad7d251c",
+        "humanities": "022dbc272084",
+        "math": "30d4c6f479f0",
+        "multilingual": "7a11c096475e",
+        "qa": "9fe44d66b377",
+        "rag": "4e1fb1fbcbca",
+        "reasoning": "55efbf4b8cb7",
+        "roleplay": "6a20273c0b1d",
+        "stem": "bea9ed4b1338",
+        "summarization": "11b6c680d8ea",
+        "writing": "b7892ec286e5",
+    }
+
+
 @pytest.mark.parametrize("name", builtin_spec.SHIPPED)
 def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> None:
     whole, part = spec(name=name).load(None), spec(name=name, limit=12).load(None)
@@ -42,6 +59,8 @@ def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> Non
         ({"name": "long-sequence", "entropy": ["low", "low"]}, "names a level twice"),
         ({"name": "long-sequence", "entropy": ["medium"]}, "mixed"),
         ({"name": "long-sequence", "prompt_tokens": 0}, "greater than 0"),
+        ({"name": "throughput-2k", "prompt_tokens": 2000}, "throughput-2k has 2,000"),
+        ({"name": "throughput-4k"}, "throughput-8k"),
         ({"name": "coding", "limits": 3}, "limits"),
     ],
 )
@@ -69,6 +88,13 @@ def test_suites_of_other_length_or_levels_have_other_names(
     monkeypatch.setattr(long_sequence, "build", lambda renderer, **_: ((), "none"))
     suite: Suite = spec(name="long-sequence", **settings).load(None)
     assert suite.name == name
+
+
+def test_a_throughput_suite_is_named_after_its_levels_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(long_sequence, "build", lambda renderer, **settings: (asked.update(settings), ((), "none"))[1])
+    assert spec(name="throughput-16k", entropy="low").load(None).name == "throughput-16k-low"
+    assert (asked["prompt_tokens"], asked["entropies"]) == (16_000, ["low"])
 
 
 def test_a_suite_missing_from_the_installation_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -29,9 +29,10 @@ def test_the_list_says_what_each_suite_holds() -> None:
     rows = {(row.kind, row.name): row for row in catalogue.listings()}
     shipped = [
         "coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "summarization",
-        "writing", "long-sequence",
+        "writing", "long-sequence", "throughput-1k", "throughput-2k", "throughput-8k", "throughput-16k",
+        "throughput-32k",
     ]  # fmt: skip
-    assert list(rows)[:13] == [*(("builtin", name) for name in shipped), ("humaneval", "humaneval")]
+    assert list(rows)[:18] == [*(("builtin", name) for name in shipped), ("humaneval", "humaneval")]
     for name in shipped:
         row = rows["builtin", name]
         assert row.prompts is not None

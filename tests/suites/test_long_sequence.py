@@ -57,6 +57,26 @@ def test_other_lengths_are_exact_too(renderer: Renderer, length: int) -> None:
     assert Counter(p.sub_category for p in suite.prompts) == {"low": 2, "mixed": 2, "high": 2}
 
 
+@pytest.mark.parametrize(
+    ("name", "tokens", "limit"),
+    [
+        ("throughput-1k", 1_000, None),
+        ("throughput-2k", 2_000, None),
+        ("throughput-8k", 8_000, 3),
+        ("throughput-16k", 16_000, 3),
+        ("throughput-32k", 32_000, 3),
+    ],
+)
+def test_throughput_suites_are_exact_in_every_entropy(
+    renderer: Renderer, name: str, tokens: int, limit: int | None
+) -> None:
+    suite = build(renderer, name=name, limit=limit)
+    counts = [len(renderer.prompt_ids([{"role": "user", "content": prompt.turns[0]}])) for prompt in suite.prompts]
+    assert counts == [tokens] * (limit or 24)
+    assert Counter(p.sub_category for p in suite.prompts) == dict.fromkeys(("low", "mixed", "high"), len(counts) // 3)
+    assert suite.name == name
+
+
 def test_there_are_eight_prompts_of_each_entropy(whole: Suite) -> None:
     assert Counter((p.category, p.sub_category) for p in whole.prompts) == {
         ("long-sequence", "low"): 8,
@@ -169,5 +189,15 @@ def test_prose_is_split_at_headings_paragraphs_and_sentences() -> None:
 
 def test_prose_starts_at_a_section_and_goes_round_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "sections", lambda: ((("A.", "B."),), (("C.",), ("D.",))))
-    assert prose_from(0.0) == ["\n\nA.", " B.", "\n\nC.", "\n\nD."]
-    assert prose_from(0.5) == ["\n\nC.", "\n\nD.", "\n\nA.", " B."]
+    monkeypatch.setattr(corpus, "documents", lambda: ((("1.",),), (("2.", "3."),)))
+    assert prose_from(0.0) == ["\n\nA.", " B.", "\n\nC.", "\n\nD.", "\n\n1.", "\n\n2.", " 3."]
+    assert prose_from(0.5) == ["\n\nC.", "\n\nD.", "\n\nA.", " B.", "\n\n2.", " 3.", "\n\n1."]
+
+
+def test_the_documents_are_those_of_the_summarization_suite_without_what_is_asked_of_them() -> None:
+    found = corpus.documents()
+    assert len(found) == 33
+    assert found[0][0] == ("Ferry to Holm Island Stops for the Winter, Two Months Early",)
+    assert not any("document>" in sentence for section in found for block in section for sentence in block)
+    words = sum(len(sentence.split()) for section in found for block in section for sentence in block)
+    assert words > 15_000
