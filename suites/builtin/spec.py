@@ -93,7 +93,7 @@ class BuiltinSpec(SuiteSpec):
         return "-".join(words)
 
 
-def _read_shipped(name: ShippedName, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
+def _read_shipped(name: BuiltinName, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
     try:
         with as_file(files("draftmark.suites.builtin") / f"{name}.jsonl") as path:
             return read_prompts(path, limit=limit, seed=seed)
