@@ -43,11 +43,14 @@ def unit_on_screen(unit: str) -> str:
 def number(value: float, unit: str) -> str:
     """Write a number with the digits it deserves, without its unit.
 
-    Counts are whole and grouped, ratios and shares have two decimals, times and rates three figures at least.
+    Counts are whole and grouped, ratios and shares have two decimals, below a tenth two figures, times and rates three
+    figures at least.
     """
     shown, _ = on_screen(value, unit)
     if unit == "count":
         return f"{shown:,.0f}" if float(shown).is_integer() else f"{shown:,.1f}"
+    if unit == "1" and 1e-5 <= abs(shown) < 0.095:
+        return f"{shown:.2g}"
     if unit in {"1", "tokens"}:
         return f"{shown:,.2f}"
     size = abs(shown)
