@@ -159,8 +159,11 @@ class LaunchedBackend:
         return None if self._http is None else await self._http.client_facts()
 
     def counters(self) -> dict[str, float] | None:
-        """Return the server's counters since it started; null where it has none, or has ended."""
-        return None if self._http is None or self._lost is not None else self._http.counters()
+        """Return the server's counters since it started, those of its log too; null where it has none, or has ended."""
+        if self._http is None or self._process is None or self._lost is not None:
+            return None
+        counted = self._http.counters()
+        return None if counted is None else counted | self._spec.logged_counters(self._process.logged())
 
     def tie_evidence(self, arm: Arm, prefix_ids: Sequence[int], tokens: tuple[int, int]) -> TieEvidence | None:
         """Return what the server can tell of two close tokens."""

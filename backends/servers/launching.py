@@ -41,6 +41,7 @@ LONGEST_HEALTH_ANSWER_S = 30.0
 """How long one answer about the server's health may take: SGLang generates a token for it."""
 _POLL_S = 0.1
 _TAIL_BYTES = 1 << 18
+LOGGED_BYTES = 1 << 22
 _TAKEN = re.compile(
     r"address (?:is )?already in use|address in use|EADDRINUSE|(?:could not|couldn't|failed to|cannot) bind"
     r"|port \S+ is (?:already |not )?(?:in use|taken|occupied|available)",
@@ -228,6 +229,16 @@ class ServerProcess:
         except OSError:
             return []
         return [self._redacted(line) for line in output.lines()][-LAST_LINES:]
+
+    def logged(self) -> str:
+        """Return all that it printed since it was started, as far as its last `LOGGED_BYTES` go; for reading only."""
+        try:
+            with self.log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(self._log_start, size - LOGGED_BYTES))
+                return log.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
 
     def said(self) -> str:
         """Return `; its last words: ...` to end a sentence about its end, or nothing."""

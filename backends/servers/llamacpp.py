@@ -17,9 +17,11 @@ from pydantic import PositiveInt
 
 from draftmark.backends import drafters
 from draftmark.backends.base import BackendError
+from draftmark.backends.http.dialects.llamacpp import drafting_s
 from draftmark.backends.models import locate
 from draftmark.backends.servers.arguments import Arguments, from_options, unless_given
 from draftmark.backends.servers.spec import LOOPBACK, PLAN_DRAFTERS, Launch, ServerSpec, drafter_of, over_arm
+from draftmark.results.counter_names import DRAFTING_S
 
 if TYPE_CHECKING:
     from draftmark.results.records import Arm
@@ -92,10 +94,21 @@ class LlamacppServerSpec(ServerSpec):
         model = ("--hf-repo", target) if found.folder is None else ("--model", _gguf(target))
         slots = () if self.parallel is None else (("--parallel", str(self.parallel)),)
         given = (*from_options(self.options), tuple(self.args))
-        arguments = Arguments((("--alias", target), ("--metrics",), *slots))
+        arguments = Arguments((("--alias", target), ("--metrics",), *slots, *self._telling()))
         arguments += self.drafting(arm) + Arguments(given)
         body = {} if self.prefix_caching else {"cache_prompt": False}
         return Launch((*self.program(), *model), arguments, target, extra_body=body)
+
+    def logged_counters(self, log: str) -> dict[str, float]:
+        """Return the drafting time."""
+        found = drafting_s(log)
+        return {} if found is None else {DRAFTING_S: found}
+
+    def _telling(self) -> tuple[tuple[str, ...], ...]:
+        """Return the verbosity at which a build logs its drafting time; it then logs more per answer, none per step."""
+        if "--log-verbosity" not in _FLAG.findall(self._help()):
+            return ()
+        return unless_given([("--log-verbosity", "4")], self.args, self.options)
 
     def _help(self) -> str:
         return _help_of(self.program(), tuple(sorted(self.env.items())))

@@ -93,6 +93,11 @@ class ServerSpec(AskedOverHttp):
     def launch(self, arm: Arm, target: str) -> Launch:
         """Return how the server of an arm is started; raises `BackendError` where it cannot be."""
 
+    def logged_counters(self, log: str) -> dict[str, float]:
+        """Return counters that the server writes into its log alone, from all that it has logged since it started."""
+        del log
+        return {}
+
     def arm_problem(self, arm: Arm) -> str | None:
         """Say why the server cannot run this arm here: it is not installed, or lacks the drafter or an option."""
         problem = given_problem(self.args, self.options, self.env, self.taken)

@@ -174,11 +174,13 @@ def t_verify(evidence: Evidence) -> Outcome:
 def t_draft_busy(evidence: Evidence) -> Outcome:
     """Sum of drafting times / n, over all steps; 0 by definition without a drafter.
 
-    Above one request in flight: per engine step without prefill.
+    Above one request in flight: per engine step without prefill. From an engine's counters, at one request in flight:
+    its seconds of drafting / n^.
     """
     if not evidence.drafts:
         return _nothing_drafted(evidence)
-    return _per_step(evidence, evidence.step_times, "busy")
+    counted = None if evidence.shares_steps else evidence.counted_by_engine("t_draft_busy")
+    return counted or _per_step(evidence, evidence.step_times, "busy")
 
 
 @declare(

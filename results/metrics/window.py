@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftmark.results.counter_names import RESETS, VERIFIED
+from draftmark.results.counter_names import DRAFTING_S, RESETS, VERIFIED
 from draftmark.results.metrics.declaration import Outcome
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class WindowCounts:
     """Drafts accepted up to position k = 1, 2, ..., as far as the engine counts by position."""
     verified: int | None = None
     """Runs of the target over drafts, where the engine counts these and no drafts."""
+    drafting_s: float | None = None
+    """Seconds of drafting, where the engine counts these too."""
 
     @property
     def steps(self) -> int:
@@ -66,6 +68,8 @@ class WindowCounts:
             return Outcome(
                 counted / self.steps, self.steps, "inferred", notes=("inferred, upper bound", NOTE, *padding)
             )
+        if name == "t_draft_busy" and self.drafting_s is not None and self.steps > 0:
+            return Outcome(self.drafting_s / self.steps, self.steps, "engine", notes=("inferred, upper bound", NOTE))
         if self.accepted is None:
             return None
         if name == "acceptance_length_when_drafted" and self.drafting:
@@ -182,4 +186,5 @@ def _counts(cell: CellColumns, sums: Mapping[str, float]) -> WindowCounts:
     while (name := f"accepted_tokens[{len(by_position) + 1}]") in sums:
         by_position.append(round(sums[name]))
     drafting, drafted, accepted = (round(sums[name]) for name in _OF_DRAFTS)
-    return WindowCounts(turns, tokens, drafting, drafted, accepted, tuple(by_position))
+    busy_s = sums.get(DRAFTING_S)
+    return WindowCounts(turns, tokens, drafting, drafted, accepted, tuple(by_position), drafting_s=busy_s)

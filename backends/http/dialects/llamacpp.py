@@ -1,12 +1,13 @@
-"""llama.cpp: draft tokens per answer without their steps, and exact counters; drafting time stands in the log, unread.
+"""llama.cpp: draft tokens per answer without their steps, exact counters, and drafting time in the log.
 
-Answers and counters were seen with build 11434 on a CPU (`none` and `ngram`), the drafting time in the log was not.
+Answers, counters and the log's drafting time were seen with build 11434 on a CPU (`none` and `ngram`).
 Sources are files of llama.cpp as of late 2026. On models whose memory cannot be cut back token by token (hybrid ones),
 a build of 2026 is said to leave steps that were accepted in part out of all its counts, so that the rate reads 1.0.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from draftmark.backends.http.answer import Answer
 
 _READ = "llamacpp:prompt_tokens"
+_STATISTICS = re.compile(r"\bstatistics\s+([\w-]+):.*\bdur\(b,g,a\)\s*=\s*[\d.]+,\s*([\d.]+),\s*([\d.]+)\s*ms")
 
 
 class LlamacppDialect(Dialect):
@@ -36,7 +38,7 @@ class LlamacppDialect(Dialect):
         ),
         Gift(
             "drafting time",
-            "log: statistics <drafter>: ... dur(b,g,a) = ... ms",
+            "log, where Draftmark starts the server: statistics <drafter>: ... dur(b,g,a) = ... ms",
             "common/speculative.cpp common_speculative_print_stats, docs/speculative.md",
         ),
         Gift("ids as prompt", "prompt of /v1/completions", "tools/server/README.md"),
@@ -91,3 +93,13 @@ class LlamacppDialect(Dialect):
         found |= chosen(defaults, {"n_ctx": "context_limit"})
         params = defaults.get("params") if isinstance(defaults, dict) else None
         return found | chosen(params, {"speculative.n_max": "draft_length", "speculative.types": "method"})
+
+
+def drafting_s(log: str) -> float | None:
+    """Return how long a server has drafted since it started, by the last `statistics` line of each of its drafters.
+
+    Counted is the time of drafting and of taking in what was accepted; that of new prompts is no part of a decode step.
+    Null where the log has no such line: a build that logs no times, a verbosity below 4, or no answer yet.
+    """
+    sums = {name: float(draft) + float(accept) for name, draft, accept in _STATISTICS.findall(log)}
+    return sum(sums.values()) / 1e3 if sums else None

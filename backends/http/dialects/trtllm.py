@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from draftmark.backends.http.dialects.base import MODELS, Acceptance, Dialect, Gift, chosen, served, whole
 from draftmark.backends.http.prometheus import MetricsUnreadable
-from draftmark.results.counter_names import CACHED
+from draftmark.results.counter_names import CACHED, DRAFTING_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,8 @@ class TrtllmDialect(Dialect):
         ),
         Gift(
             "drafting time",
-            "specDecodingStats.iterLatencyMS of two-model drafters, against hostStepTimeMS, which is one loop; the "
-            "server's own draftOverhead divides by two loops under the overlap scheduler, and so halves it",
+            "specDecodingStats.iterLatencyMS of two-model drafters; the server's own draftOverhead divides it by "
+            "two loops under the overlap scheduler, and so halves it",
             "_torch/pyexecutor/py_executor.py _update_iter_stats; executor/base_worker.py",
         ),
         Gift("ids as prompt", "prompt of /v1/completions", "serve/openai_protocol.py CompletionRequest"),
@@ -94,6 +94,9 @@ class TrtllmDialect(Dialect):
                 if count is None:
                     raise MetricsUnreadable(f"an iteration's specDecodingStats has no {theirs}")
                 sums[ours] += count
+        busy_ms = [spec.get("iterLatencyMS") or 0.0 for spec in told if whole(spec, "numDraftTokens")]
+        if any(busy_ms):  # drafters inside the target model are not timed at all
+            sums[DRAFTING_S] = sum(busy_ms) / 1e3
         return {f"{name}{{}}": value for name, value in sums.items()}
 
     def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:

@@ -342,6 +342,22 @@ def test_llamacpp_drafters_in_the_words_of_the_build(
     assert launch.extra_body == {"cache_prompt": False}
 
 
+@pytest.mark.parametrize(("given", "flags"), [([], ["--log-verbosity", "4"]), (["--log-verbosity", "3"], [])])
+def test_llamacpp_logs_its_drafting_time_unless_the_plan_says_how_much_it_logs(
+    tmp_path: Path, models: dict[str, str], given: list[str], flags: list[str]
+) -> None:
+    made = spec("llamacpp-server", program(tmp_path, NEW_HELP + "-lv, --verbosity, --log-verbosity N"), args=given)
+    words = command(made.launch(arm(kind="none"), models["target.gguf"]))
+    assert words[words.index("--metrics") + 1 :] == [*flags, *given]
+
+
+def test_llamacpp_counts_what_its_log_tells() -> None:
+    made = BACKENDS.resolve("llamacpp-server").model_validate({"kind": "llamacpp-server"})
+    log = "statistics ngram-simple: #calls(b,g,a) = 1 2 1, #gen drafts = 1, dur(b,g,a) = 9.0, 250.0, 50.0 ms"
+    assert made.logged_counters(log) == {"drafting_s": pytest.approx(0.3)}
+    assert made.logged_counters("all slots are idle") == {}
+
+
 SENTENCES = [
     ("vllm-server", "draft-model", {"model": "DRAFT", "drop_layers": [1]}, {}, "cannot leave out layers"),
     ("vllm-server", "as-served", {}, {}, "vLLM has no drafter 'as-served'"),

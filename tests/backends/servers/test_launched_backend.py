@@ -56,6 +56,9 @@ class Client:
         failure = TurnFailure(kind=Client.fails, message="the stream broke")
         return Observation(status="failed", failure=failure, sent_s=0.0)
 
+    def counters(self) -> dict[str, float] | None:
+        return {"output_tokens": 7.0}
+
     def stop(self) -> None:
         self.stopped = True
 
@@ -113,6 +116,15 @@ def test_a_server_runs_for_one_arm_and_its_log_stays(
     assert Client.made[0].stopped
     assert processes.living(processes.noted(tmp_path / "pids")) == []
     assert "I am up" in (tmp_path / "servers" / "ngram-D=3.log").read_text()
+
+
+def test_what_the_log_alone_counts_stands_with_the_counters(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = made("vllm-server", "--say", "drafted for 0.25 s")
+    spec = type(backend._spec)
+    monkeypatch.setattr(spec, "logged_counters", lambda self, log: {"drafting_s": float(log.split(" for ")[1][:4])})
+    assert backend.counters() is None
+    backend.start([NGRAM])
+    assert backend.counters() == {"output_tokens": 7.0, "drafting_s": 0.25}
 
 
 def test_the_command_line_is_recorded_without_what_changes_between_launches(made: Any, target: str) -> None:

@@ -53,6 +53,20 @@ def test_the_numbers_follow_from_the_differences(cell: CellColumns) -> None:
     assert found["acceptance_length"].low is None
 
 
+def test_seconds_of_drafting_are_shared_out_over_all_steps(cell: CellColumns) -> None:
+    facts = {"windows": [{"before": BEFORE | {"drafting_s": 0.5}, "after": AFTER | {"drafting_s": 0.68}}]}
+    found = measured(cell, facts)["t_draft_busy"]
+    assert (found.value, found.unit, found.source) == (pytest.approx(0.18 / 18), "s", "engine")
+    assert "engine counters" in str(found.note)
+    assert measured(cell, FACTS)["t_draft_busy"].value is None
+
+
+def test_seconds_of_drafting_say_nothing_of_steps_that_requests_share(cell: CellColumns) -> None:
+    facts = {"windows": [{"before": BEFORE, "after": AFTER | {"drafting_s": 0.18}}]}
+    evidence = Evidence(cell, drafter="ngram", draft_length=3, window=window_counts(cell, facts), concurrency=4)
+    assert measure(evidence)["t_draft_busy"].value is None
+
+
 def test_an_engine_that_counts_runs_over_drafts_alone_tells_the_acceptance_length(cell: CellColumns) -> None:
     before, after = {"output_tokens": 5.0, "verified_steps": 3.0}, {"output_tokens": 35.0, "verified_steps": 19.0}
     found = measured(cell, {"windows": [{"before": before, "after": after}]})

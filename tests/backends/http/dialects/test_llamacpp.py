@@ -1,15 +1,19 @@
 """llama.cpp's timings and counters.
 
 Timings follow `result_timings::to_json` (tools/server/server-task.cpp: draft_* only where something was drafted),
-counters `server_task_result_metrics` there.
+counters `server_task_result_metrics` there. The log lines are of build 11434 at verbosity 4, of docs/speculative.md and
+of logs that users of llama-server published in 2026.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from draftmark.backends.http.answer import Answer
 from draftmark.backends.http.dialects import dialect_of
+from draftmark.backends.http.dialects.llamacpp import drafting_s
 from draftmark.results.records import ReportedCounts
 
 LLAMACPP = dialect_of("llamacpp")
@@ -93,3 +97,51 @@ def test_what_the_server_runs_with() -> None:
         "draft_length": 3,
         "method": "draft-simple",
     }
+
+
+SIMPLE = (
+    "0.02.168.828 I spec common_specu: statistics     ngram-simple: #calls(b,g,a) =    1     14      1, "
+    "#gen drafts =      1, #acc drafts =     0, #gen tokens =      3, #acc tokens =     0, #mean acc len = 1.00, "
+    "#acc rate/pos = (), dur(b,g,a) = 0.001, 0.035, 0.000 ms\n"
+)
+MOD = (
+    "statistics ngram_mod: #calls = 810, #gen drafts = 15, #acc drafts = 15, #gen tokens = 960, "
+    "#acc tokens = 730, dur(b,g,a) = 0.149, 0.347, 0.005 ms\n"
+)
+MTP = (
+    "0.31.456.725 I spec common_specu: statistics        draft-mtp: #calls(b,g,a) =    1    213    213, "
+    "#gen drafts =    213, #acc drafts =   170, #gen tokens =    426, #acc tokens =   297, "
+    "#mean acc len = 2.39, #acc rate/pos = (0.798, 0.596), dur(b,g,a) = 0.005, 1122.769, 0.517 ms\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "milliseconds"),
+    [
+        (SIMPLE, 0.035),
+        (MOD, 0.347 + 0.005),
+        (MTP, 1122.769 + 0.517),
+        (
+            MTP + "slot release\n" + MTP.replace("1122.769", "2000.000"),
+            2000.517,
+        ),  # sums since the start: the last counts
+        (SIMPLE + MTP, 0.035 + 1123.286),
+    ],
+    ids=["ngram", "calls in one number", "with rates", "twice", "two drafters"],
+)
+def test_the_log_tells_how_long_the_drafters_worked(log: str, milliseconds: float) -> None:
+    assert drafting_s(log) == pytest.approx(milliseconds / 1000)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "",
+        "draft acceptance rate = 0.57576 (  171 accepted /   297 generated)\n",
+        "statistics ngram_simple: #calls = 15, #gen drafts = 5, #acc drafts = 5, #gen tokens = 187\n",
+        "dur(b,g,a) = 1, 2, 3 ms\n",
+    ],
+    ids=["empty", "another line", "a build without times", "of nothing"],
+)
+def test_a_log_without_times_tells_none(log: str) -> None:
+    assert drafting_s(log) is None

@@ -41,6 +41,13 @@ def iteration(requests: int, drafted: int, accepted: int, *, draft_ms: float = 0
 UNEVEN = [iteration(1, 3, 3), iteration(9, 27, 0), iteration(2, 0, 0)]
 
 
+def test_seconds_of_drafting_are_those_of_iterations_that_drafted() -> None:
+    stats = [iteration(1, 3, 1, draft_ms=4.0), iteration(1, 3, 1, draft_ms=6.0), iteration(2, 0, 0, draft_ms=99.0)]
+    assert TRTLLM.counters(json.dumps(stats).encode(), "/metrics")["drafting_s"] == pytest.approx(0.010)
+    untimed = [iteration(1, 3, 1), iteration(1, 3, 1)]  # the drafter is part of the target
+    assert "drafting_s" not in TRTLLM.counters(json.dumps(untimed).encode(), "/metrics")
+
+
 def test_iterations_are_weighted_by_their_counts() -> None:
     found = TRTLLM.counters(json.dumps(UNEVEN).encode(), "/metrics")
     assert found == {"drafting_steps": 10.0, "drafted_tokens": 30.0, "accepted_tokens": 3.0}
