@@ -18,7 +18,10 @@ summary() { # show the verdict on the page of a GitHub job
 }
 
 bin=.venv/bin
-[ -x "$bin/draftmark" ] || bin=$(dirname "$(command -v draftmark)")
+if ! [ -x "$bin/draftmark" ]; then
+  command -v draftmark >/dev/null || { echo "nightly: there is no draftmark, neither in .venv here nor in PATH" >&2; exit 2; }
+  bin=$(dirname "$(command -v draftmark)")
+fi
 draftmark=$bin/draftmark
 
 # Times of two machines do not compare, so each has a history of its own; hosted runners are of several kinds.
@@ -30,7 +33,8 @@ here = environment()
 gpus = [gpu.rpartition(",")[0] for gpu in here.gpus]  # without the driver, whose effect is to be seen
 print(slug(" ".join([here.cpu or "unknown cpu", f"{here.cores} cores", *gpus]), limit=80))
 ')
-home=$history/$(basename "$plan" .yaml)/$machine
+name=$(basename "$plan") # without its ending
+home=$history/${name%.y*ml}/$machine
 run=$home/$(date -u +%Y-%m-%dT%H-%M-%SZ)-$$
 mkdir -p "$home" "$site"
 rm -f "$site/gate.md" "$site/gate.xml"
@@ -40,12 +44,23 @@ accepted=
 baseline=${BASELINE:-$accepted}
 [ "${ACCEPT:-}" != 1 ] || baseline=
 
-set -- run "$plan" --out "$run"
-[ -z "$baseline" ] || set -- "$@" --against "$baseline" ${RULES:+--rules "$RULES"}
-measured=0
-"$draftmark" "$@" || measured=$?
+# Rules are read before anything runs, also in a night without a baseline.
+set -- run "$plan" --out "$run" ${RULES:+--rules "$RULES"}
+[ -z "$baseline" ] || set -- "$@" --against "$baseline"
+told=$(mktemp)
+trap 'rm -f "$told" "$told.code"' EXIT
+{ { "$draftmark" "$@" || echo $? >"$told.code"; } 2>&1 >&3 | tee -i "$told" >&2; } 3>&1
+measured=$(cat "$told.code" 2>/dev/null || echo 0)
 if [ ! -e "$run/manifest.json" ] || [ "$measured" -gt 2 ]; then
-  echo "**Not gated:** the run did not come to its end (exit code $measured); the log says why." >"$site/gate.md"
+  {
+    if [ -e "$run/manifest.json" ]; then
+      echo "**Not gated:** the run did not come to its end (exit code $measured). It said last:"
+    else
+      echo "**Not gated:** nothing was run (exit code $measured):"
+    fi
+    echo
+    tail -n 12 "$told" | cut -c 1-500 | sed 's/^/    /' # an indented block, in which nothing is markup
+  } >"$site/gate.md"
   summary
   exit "$measured"
 fi
@@ -56,15 +71,17 @@ if [ -n "$baseline" ]; then
   "$draftmark" "$@" --baseline "$baseline" >/dev/null || gated=$? # the run has shown this verdict
 else
   "$draftmark" "$@" --allow-missing-baseline || gated=$?
-  [ "$measured" = 0 ] || gated=2 # what failed is no baseline
 fi
+[ "$measured" = 0 ] || [ "$gated" != 0 ] || gated=2 # what failed is no baseline
 [ "$gated" != 0 ] || basename "$run" >>"$home/accepted"
 summary
 
 # Names begin with the time, so that the oldest come first.
 last=$(tail -n 1 "$home/accepted" 2>/dev/null || true)
 ls "$home" | grep -E '^[0-9]{4}-[0-9]{2}-[0-9]{2}T' | sort -r | tail -n +$((keep + 1)) | while read -r old; do
-  [ "$old" = "$last" ] || rm -rf "${home:?}/$old"
+  if [ "$old" != "$last" ] && ! [ "$home/$old" -ef "${BASELINE:-/nowhere}" ]; then
+    rm -rf "${home:?}/$old"
+  fi
 done
 
 "$draftmark" report "$run" --out "$site/last" || echo "nightly: no page about $run" >&2

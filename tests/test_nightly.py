@@ -106,6 +106,9 @@ def test_a_night_is_gated_by_the_last_accepted_one_and_a_regression_is_not_accep
     assert len(nights.runs()) == 2
     assert first[0] not in nights.runs()
 
+    assert nights.night(KEEP="1", BASELINE=str(nights.home / nights.runs()[0])) == 0, nights.done.stderr
+    assert len(nights.runs()) == 2, "what it was gated by stays, however old"
+
     assert nights.night(slow_s=0.03, ACCEPT="1") == 0, nights.done.stderr
     assert nights.accepted()[-1] == nights.runs()[-1]
 
@@ -116,7 +119,31 @@ def test_a_wrong_plan_ends_the_night_as_it_ends_a_run(nights: Nights) -> None:
     summary = nights.folder / "summary.md"
     assert nights.night(plan=wrong, GITHUB_STEP_SUMMARY=str(summary)) == 2
     assert "suites: is missing" in nights.done.stderr
-    assert "Not gated" in summary.read_text(encoding="utf-8")
+    told = summary.read_text(encoding="utf-8")
+    assert "**Not gated:** nothing was run (exit code 2):" in told
+    assert re.search(r"^    .*suites: is missing", told, re.MULTILINE), "the reason, in a block without markup"
+
+
+def test_wrong_rules_are_told_before_the_first_night_too(nights: Nights) -> None:
+    rules = nights.folder / "gate.yaml"
+    rules.write_text("fewest_rounds: 1\n", encoding="utf-8")
+    assert nights.night(RULES=str(rules)) == 2
+    assert "fewest_rounds: must be at least 2" in nights.done.stderr
+    assert nights.runs() == []
+    assert nights.night(RULES="nowhere.yaml") == 2
+    assert nights.runs() == []
+
+
+def test_where_draftmark_is_not_installed_the_script_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", str(SCRIPT)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert (done.returncode, "there is no draftmark" in done.stderr) == (2, True)
 
 
 def test_a_baseline_that_is_not_there_is_told_before_anything_is_run(nights: Nights) -> None:

@@ -48,7 +48,7 @@ def run(
     out: Path | None = typer.Option(None, help="Run folder; one that holds this plan's run goes on where it stopped."),
     runs_root: Path = typer.Option(Path("runs"), help="Where a new run folder is made, unless --out names one."),
     against: list[Path] = typer.Option([], help="Baseline run: checked before anything runs, and the gate at the end."),
-    rules: Path | None = typer.Option(None, help="With --against: gate.yaml."),
+    rules: Path | None = typer.Option(None, help="gate.yaml for --against; read before anything runs."),
     quiet: bool = typer.Option(False, help="Print the run folder and nothing else."),
 ) -> None:
     """Run a plan, or ask a running server; goes on with a run that was interrupted.
@@ -116,11 +116,9 @@ def _fit(against: list[Path], path: Path | None, prepared: Prepared) -> Rules | 
     from draftmark.bench.gating.baseline import check_baseline
     from draftmark.bench.gating.rules_file import read_rules
 
-    if not against:
-        if path is not None:
-            raise typer.BadParameter("belongs to --against, which is not there", param_hint="--rules")
-        return None
     rules = read_rules(path)
+    if not against:
+        return None
     cells = [cell for group in prepared.groups for cell in group.running]
     target = prepared.materials.identify(prepared.plan.target_name)
     for folder in against:

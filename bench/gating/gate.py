@@ -36,7 +36,7 @@ def gate_runs(
         manifest = side.run.manifest
         name = RunName(run_id=manifest.run_id, name=manifest.name, folder=str(candidate), status=manifest.status)
         why = f"there is no run in {missing[0]}" if missing else "none was named"
-        return without_baseline(name, why)
+        return without_baseline(name, side.summary, why)
     sides = [Side(RunStore.read(folder)) for folder in there]
     comparison = compare_runs(sides, side, metrics=list(rules.metrics), renamed=rules.renamed)
     return judge(comparison, rules, candidate=side.summary, baselines=[one.summary for one in sides])

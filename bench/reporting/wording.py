@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 DASH = "-"
 _LONGEST_VALUE = 80
+_BEYOND = 10.0
+"""Changes from here on are so large that their size tells nothing."""
 
 
 def value(found: float | None, unit: str) -> str:
@@ -24,8 +26,10 @@ def value(found: float | None, unit: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a change with its sign: `-5.2%`."""
-    return DASH if share is None else f"{share:+.1%}"
+    """Write a change with its sign: `-5.2%`; beyond tenfold just that."""
+    if share is None:
+        return DASH
+    return f"{share:+.1%}" if share < _BEYOND else f"over +{_BEYOND:,.0%}"
 
 
 def span(change: float | None, low: float | None, high: float | None) -> str:
@@ -60,7 +64,7 @@ def setting(change: SettingChange) -> str:
 
 def limits(found: Judgement) -> tuple[str, str]:
     """Write a judgement's tolerance and the smallest loss that would have shown."""
-    smallest = DASH if found.smallest is None else f"{found.smallest:.1%}"
+    smallest = DASH if found.smallest is None else percent(found.smallest).replace("+", "")
     return (DASH if found.tolerance is None else f"{found.tolerance:.1%}"), smallest
 
 

@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.reporting.wording import word_of
+from draftmark.results.errors import StoreWriteError
 from draftmark.results.run_folder.durable import write_fault
+from draftmark.results.run_folder.reader import MANIFEST
 from draftmark.results.run_folder.strict_json import encode
 
 if TYPE_CHECKING:
@@ -22,8 +24,13 @@ JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 def write_report(path: Path, data: str | bytes) -> None:
     """Write a report, replacing an earlier one; a GitHub job summary is added to.
 
-    Raises `StoreWriteError` (exit 3) where the file cannot be written.
+    Raises `StoreWriteError` (exit 3) where the file cannot be written, or lies within a run folder.
     """
+    run = next((folder for folder in path.absolute().parents if (folder / MANIFEST).exists()), None)
+    if run is not None:
+        raise StoreWriteError(
+            f"{path} lies within the run folder {run}, where it could replace data; name another file"
+        )
     summary = os.environ.get(JOB_SUMMARY)
     mode = "ab" if summary and os.path.realpath(summary) == os.path.realpath(path) else "wb"
     try:

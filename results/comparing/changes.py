@@ -118,10 +118,10 @@ class CellChange(Record):
     metrics: list[MetricChange]
     repeat_cv: tuple[float | None, float | None] = (None, None)
     """Variation of the decode speed over repeats, of either run; null below two repeats."""
-    failed: tuple[int, int] = (0, 0)
-    """Failed turns of either run."""
+    failed_share: tuple[float, float] = (0.0, 0.0)
+    """Share of turns that failed in the baselines together and in the candidate, 0 to 1."""
     unfinished: str | None = None
-    """What is missing of the candidate's turns, in words."""
+    """What is missing of the candidate's turns, or of a baseline's, in words."""
 
     @property
     def forbidding(self) -> list[SettingChange]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from draftmark.results.comparing.side import Cell, Side
+    from draftmark.results.summary import CellSummary
 
 DEFAULT_METRICS = ("speedup", "acceptance_length", "acceptance_rate", "output_tps", "tpot", "ttft", "step_time")
 """What is compared unless metrics are named."""
@@ -92,9 +93,20 @@ def _cell(
         settings=settings,
         metrics=[metric_change(metric, before, after) for metric in metrics if applies(metric, drafts=drafts)],
         repeat_cv=(variation[0].value if variation[0] else None, variation[1].value if variation[1] else None),
-        failed=(before[0].summary.turns_failed, summary.turns_failed),
-        unfinished=summary.status_text if summary.status == "partial" else None,
+        failed_share=(_failed_share([cell.summary for cell in before]), _failed_share([summary])),
+        unfinished=_unfinished([cell.summary for cell in before], summary),
     )
+
+
+def _failed_share(cells: Sequence[CellSummary]) -> float:
+    asked = sum(cell.turns_ok + cell.turns_failed for cell in cells)
+    return sum(cell.turns_failed for cell in cells) / asked if asked else 0.0
+
+
+def _unfinished(before: Sequence[CellSummary], after: CellSummary) -> str | None:
+    if after.status == "partial":
+        return after.status_text
+    return next((f"in the baseline {cell.status_text}" for cell in before if cell.status == "partial"), None)
 
 
 def _known(renamed: Mapping[str, str], baselines: Sequence[Side], candidate: Side) -> None:
@@ -105,6 +117,11 @@ def _known(renamed: Mapping[str, str], baselines: Sequence[Side], candidate: Sid
             raise ResultsError(f"renamed: no baseline has a cell {was!r}; `draftmark compare` prints the names")
         if now not in new:
             raise ResultsError(f"renamed: the candidate has no cell {now!r}; `draftmark compare` prints the names")
+    ids = {key: cell_id for cell_id, name in cell_names(candidate.cells).items() for key in (cell_id, name)}
+    goals = [ids[now] for now in renamed.values()]
+    for was, now in renamed.items():
+        if goals.count(ids[now]) > 1:
+            raise ResultsError(f"renamed: {was!r} and another cell both become {now!r}; one cell can be only one")
 
 
 def _once(changes: Iterable[SettingChange]) -> list[SettingChange]:

@@ -37,6 +37,21 @@ def run_findings(
     return found
 
 
+def lone_findings(candidate: RunSummary) -> list[Finding]:
+    """Return what is found of a run by itself, where there is nothing to compare it with."""
+    found = list(_faults(candidate))
+    status = candidate.manifest.status
+    if status != "complete":
+        found.append(Finding(level="cannot decide", text=_resume("candidate", status)))
+    if not any(cell.turns_ok for cell in candidate.cells):
+        found.append(Finding(level="cannot decide", text="no turn of the candidate run succeeded"))
+    return found
+
+
+def _resume(which: str, status: str) -> str:
+    return f"the {which} run is {status}: resume it before it is judged"
+
+
 def _faults(candidate: RunSummary) -> Iterator[Finding]:
     """Yield faults of the candidate: output that speculation changed is red, numbers that are void decide nothing."""
     for lamp in candidate.lamps:
@@ -61,11 +76,16 @@ def _where(lamp: Lamp, summary: RunSummary) -> str:
 
 def _unfinished(comparison: Comparison) -> Iterator[Finding]:
     if comparison.candidate.status != "complete":
-        text = f"the candidate run is {comparison.candidate.status}: resume it before it is judged"
-        yield Finding(level="cannot decide", text=text)
-    ids = {run.run_id for run in comparison.baselines}
+        yield Finding(level="cannot decide", text=_resume("candidate", comparison.candidate.status))
+    for run in comparison.baselines:
+        if run.status != "complete":
+            yield Finding(level="cannot decide", text=_resume("baseline", run.status))
+    ids = [run.run_id for run in comparison.baselines]
     if comparison.candidate.run_id in ids:
         yield Finding(level="cannot decide", text="the candidate is its own baseline: this is one run")
+    for twice in dict.fromkeys(one for one in ids if ids.count(one) > 1):
+        text = f"the baseline {twice} is there twice: rounds of one run do not count again; name it once"
+        yield Finding(level="cannot decide", text=text)
 
 
 def cell_findings(cell: CellChange, candidate: RunSummary, rules: Rules) -> Iterator[Finding]:
@@ -74,7 +94,8 @@ def cell_findings(cell: CellChange, candidate: RunSummary, rules: Rules) -> Iter
         yield Finding(level="cannot decide", text=f"{cell.name}: {cell.unfinished}")
     summary = next(one for one in candidate.cells if one.category is None and one.cell_id == cell.candidate_id)
     asked = summary.turns_ok + summary.turns_failed
-    before, after = cell.failed
-    if after > before and after > rules.failed_turns * asked:
-        text = f"{cell.name}: {after} of {asked} turns failed (baseline: {before}), and failed turns count in no number"
+    before, after = cell.failed_share
+    if after - before > rules.failed_turns:
+        failed = f"{summary.turns_failed} of {asked} turns failed, {after:.1%} (baseline: {before:.1%})"
+        text = f"{cell.name}: {failed}, and failed turns count in no number"
         yield Finding(level="cannot decide", text=text)

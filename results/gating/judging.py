@@ -18,13 +18,13 @@ from draftmark.results.gating.chances import (
     losses,
     smallest_loss,
 )
-from draftmark.results.gating.faults import cell_findings, run_findings
+from draftmark.results.gating.faults import cell_findings, lone_findings, run_findings
 from draftmark.results.gating.verdict import Finding, Judgement, Outcome, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from draftmark.results.comparing.changes import CellChange, Comparison, MetricChange, SettingChange
+    from draftmark.results.comparing.changes import CellChange, Comparison, MetricChange, RunName, SettingChange
     from draftmark.results.gating.rules import Rules
     from draftmark.results.summary import RunSummary
 
@@ -98,6 +98,27 @@ def judge(
         compared=comparison.compared,
         tests=len(places),
         false_alarms=rules.false_alarms,
+    )
+
+
+def without_baseline(name: RunName, candidate: RunSummary, why: str) -> Verdict:
+    """Return the verdict on a run that has nothing to be compared with and was allowed to: its own faults count."""
+    findings = lone_findings(candidate)
+    red = next((one for one in findings if one.level == "regression"), None)
+    worst = red or next(iter(findings), None)
+    return Verdict(
+        outcome="regression" if red else "cannot decide" if worst else "recorded only",
+        headline=worst.text if worst else f"no baseline: recorded only, 0 compared ({why})",
+        baselines=[],
+        candidate=name,
+        findings=findings,
+        settings=[],
+        judgements=[],
+        vanished=[],
+        appeared=[],
+        compared=0,
+        tests=0,
+        false_alarms=0.0,
     )
 
 

@@ -66,21 +66,3 @@ class Verdict(Record):
     def exit_code(self) -> int:
         """0 pass, 1 regression or fault, 2 cannot decide."""
         return EXIT_CODES[self.outcome]
-
-
-def without_baseline(candidate: RunName, why: str) -> Verdict:
-    """Return the verdict of a run that has nothing to be compared with and was allowed to."""
-    return Verdict(
-        outcome="recorded only",
-        headline=f"no baseline: recorded only, 0 compared ({why})",
-        baselines=[],
-        candidate=candidate,
-        findings=[],
-        settings=[],
-        judgements=[],
-        vanished=[],
-        appeared=[],
-        compared=0,
-        tests=0,
-        false_alarms=0.0,
-    )

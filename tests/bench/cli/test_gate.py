@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -38,6 +38,37 @@ class TestGate:
         assert call("gate", "--candidate", run).code == 2
         allowed = call("gate", "--baseline", tmp_path / "nowhere", "--candidate", run, "--allow-missing-baseline")
         assert (allowed.code, "no baseline: recorded only" in allowed.out) == (0, True)
+
+    @pytest.mark.parametrize(
+        ("changes", "code", "says"),
+        [
+            ({"faults": 3}, 1, "losslessness"),
+            ({"status": "interrupted"}, 2, "the candidate run is interrupted"),
+            ({}, 0, "recorded only"),
+        ],
+    )
+    def test_what_a_run_shows_of_itself_needs_no_baseline(
+        self, call: Callable, make_run: MakeRun, changes: dict[str, Any], code: int, says: str
+    ) -> None:
+        found = call("gate", "--candidate", make_run("a", **changes), "--allow-missing-baseline")
+        assert (found.code, says in found.out) == (code, True)
+
+    @pytest.mark.parametrize("option", ["--markdown", "--junit"])
+    def test_a_report_replaces_nothing_in_a_run(self, call: Callable, make_run: MakeRun, option: str) -> None:
+        before, after = make_run("a", seed=1), make_run("b", seed=2)
+        manifest = (before / "manifest.json").read_bytes()
+        said = call("gate", "--baseline", before, "--candidate", after, option, before / "manifest.json")
+        assert (said.code, "lies within the run folder" in said.err) == (3, True)
+        assert (before / "manifest.json").read_bytes() == manifest
+
+    def test_two_cells_cannot_become_one(self, call: Callable, make_run: MakeRun, tmp_path: Path) -> None:
+        before, after = make_run("a", seed=1, lengths=(2, 4)), make_run("b", seed=2, lengths=(2, 4))
+        name = "reference / coding / ngram D={} / concurrency 1"
+        rules = tmp_path / "gate.yaml"
+        pairs = [f'  "{name.format(length)}": "{name.format(4)}"\n' for length in (2, 4)]
+        rules.write_text("renamed:\n" + "".join(pairs), encoding="utf-8")
+        said = call("gate", "--baseline", before, "--candidate", after, "--rules", rules)
+        assert (said.code, "both become" in said.err) == (2, True)
 
     def test_allowing_a_missing_baseline_allows_no_bad_one(
         self, call: Callable, make_run: MakeRun, tmp_path: Path

@@ -42,9 +42,10 @@ def test_the_run_ends_as_the_gate_would(
     assert gate.out.splitlines()[0] in said.out
 
 
-def test_rules_without_a_baseline_are_refused(
+def test_wrong_rules_are_told_before_anything_runs_also_without_a_baseline(
     call: Callable[..., Any], plan_file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    said = call("run", plan_file(), "--rules", tmp_path / "gate.yaml")
+    said = call("run", plan_file(), "--rules", tmp_path / "gate.yaml", "--out", tmp_path / "run")
     assert said.code == 2
-    assert "--against" in said.err
+    assert "there is no such file" in said.err
+    assert not (tmp_path / "run").exists()

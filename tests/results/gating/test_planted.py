@@ -173,11 +173,30 @@ class TestCannotDecide:
     def test_an_unfinished_candidate(self, make_run: MakeRun, gated: Gated) -> None:
         assert gated(make_run("a", seed=1), make_run("b", seed=2, status="interrupted")).exit_code == 2
 
+    def test_failures_are_held_against_the_baseline_as_shares(self, make_run: MakeRun, gated: Gated) -> None:
+        # 2 of 24 questions fail in 8 rounds, 16 turns or 8.3%; then 5 of 24 in 3 rounds, 15 turns or 20.8%
+        before, after = make_run("a", repeats=8, failing=(1, 2)), make_run("b", seed=2, failing=(1, 2, 3, 4, 5))
+        verdict = gated(before, after)
+        assert verdict.exit_code == 2
+        assert any("20.8% (baseline: 8.3%)" in one.text for one in verdict.findings)
+        assert gated(before, after, failed_turns="15%").exit_code == 0
+
+    def test_one_run_is_no_two_baselines(self, make_run: MakeRun, gated: Gated) -> None:
+        before, after = make_run("a", seed=1, repeats=2), make_run("b", seed=2)
+        verdict = gated(before, before, after)
+        assert verdict.exit_code == 2
+        assert any("is there twice" in one.text for one in verdict.findings)
+
+    def test_a_baseline_that_was_interrupted(self, make_run: MakeRun, gated: Gated) -> None:
+        verdict = gated(make_run("a", seed=1, status="interrupted"), make_run("b", seed=2))
+        assert verdict.exit_code == 2
+        assert any(one.text.startswith("the baseline run is interrupted") for one in verdict.findings)
+
     def test_more_failed_turns_than_the_baseline_has(self, make_run: MakeRun, gated: Gated) -> None:
         runs = make_run("a", seed=1), make_run("b", seed=2, failing=(3,))
         verdict = gated(*runs)
         assert verdict.exit_code == 2
-        assert any("3 of 72 turns failed (baseline: 0)" in one.text for one in verdict.findings)
+        assert any("3 of 72 turns failed, 4.2% (baseline: 0.0%)" in one.text for one in verdict.findings)
         assert gated(*runs, failed_turns="5%").exit_code == 0
 
     def test_a_run_is_not_its_own_baseline(self, make_run: MakeRun, gated: Gated) -> None:
