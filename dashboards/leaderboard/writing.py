@@ -83,7 +83,8 @@ def write_leaderboard(collected: Collected, out: Path) -> list[Path]:
     write_whole(out / DATA, json.dumps(data, indent=1, allow_nan=False))
     index = write_whole(out / INDEX, render_index(collected, boards))
     for name in old - pages.keys() - {INDEX}:
-        (out / name).unlink(missing_ok=True)
+        if (out / name).is_file():
+            (out / name).unlink(missing_ok=True)
     return [index, *paths]
 
 
@@ -147,10 +148,11 @@ def _old_pages(path: Path) -> set[str]:
     """Return the pages that an older leaderboard in the folder wrote; none where there is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return set()
     pages = data.get("pages") if isinstance(data, dict) and data.get("kind") == _KIND else None
-    return {name for name in pages or [] if isinstance(name, str) and _PAGE.fullmatch(name)}
+    named = pages if isinstance(pages, list) else []
+    return {name for name in named if isinstance(name, str) and _PAGE.fullmatch(name)}
 
 
 def _board_data(board: Board) -> dict[str, Any]:

@@ -84,6 +84,8 @@ class RunReader:
         facts = decode(data, str(path))
         if not isinstance(facts, dict):
             raise ResultsError(f"{path}: not a JSON object; the file is damaged or foreign")
+        if not _holds_windows(facts):
+            raise ResultsError(f"{path}: `windows` is no list of counters; the file is damaged or foreign")
         return facts
 
     def _cell(self, cell_id: str) -> Path:
@@ -170,3 +172,17 @@ def _is_json(raw: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _holds_windows(facts: dict[str, Any]) -> bool:
+    """Whether the windows, where there are any, are objects whose counters are numbers or null."""
+    windows = facts.get("windows", [])
+    if not isinstance(windows, list) or not all(isinstance(window, dict) for window in windows):
+        return False
+    sides = [window[side] for window in windows for side in ("before", "after") if side in window]
+    whole = all(("before" in window) == ("after" in window) for window in windows)
+    return whole and all(isinstance(side, dict) and all(map(_counts, side.values())) for side in sides)
+
+
+def _counts(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -112,6 +112,22 @@ def test_pages_that_are_no_longer_wanted_go_and_nothing_else(folders: ModuleType
     assert (tmp_path / "outside.html").exists()
 
 
+@pytest.mark.parametrize("held", ['{"kind": "draftmark-leaderboard", "pages": 5}', "[" * 100_000, "\x00"])
+def test_what_is_damaged_in_the_folder_stands_in_no_way(folders: ModuleType, tmp_path: Path, held: str) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "leaderboard.json").write_text(held, encoding="utf-8")
+    write_leaderboard(collect([folders.write_run(tmp_path / "run", {"none": 1.0, "ngram": 1.5})]), tmp_path / "site")
+    assert json.loads((tmp_path / "site" / "leaderboard.json").read_text(encoding="utf-8"))["boards"]
+
+
+def test_a_folder_under_the_name_of_an_old_page_stays(folders: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "site" / "old.html").mkdir(parents=True)
+    held = json.dumps({"kind": "draftmark-leaderboard", "pages": ["old.html"]})
+    (tmp_path / "site" / "leaderboard.json").write_text(held, encoding="utf-8")
+    write_leaderboard(collect([folders.write_run(tmp_path / "run", {"none": 1.0, "ngram": 1.5})]), tmp_path / "site")
+    assert (tmp_path / "site" / "old.html").is_dir()
+
+
 def test_a_folder_that_cannot_be_written_is_named(folders: ModuleType, tmp_path: Path) -> None:
     run = folders.write_run(tmp_path / "run", {"none": 1.0, "ngram": 1.5})
     (tmp_path / "site").write_text("a file", encoding="utf-8")

@@ -152,6 +152,28 @@ def test_cells_whose_ids_look_alike_keep_folders_of_their_own(
         assert [names(store, cell_id) for cell_id in ids] == [[cell_id] for cell_id in ids]
 
 
+@pytest.mark.parametrize(
+    "windows",
+    [
+        "7",
+        "[7]",
+        '[{"before": 1, "after": {}}]',
+        '[{"before": {}}]',
+        '[{"before": {"output_tokens": "many"}, "after": {"output_tokens": 2}}]',
+    ],
+)
+def test_engine_facts_that_are_damaged_are_told_with_their_file(
+    tmp_path: Path, make_manifest: MakeManifest, windows: str
+) -> None:
+    with RunStore.create(tmp_path / "run", make_manifest()) as store:
+        store.write_engine("none", {"windows": [{"before": {"output_tokens": 1}, "after": {"output_tokens": None}}]})
+        assert store.engine("none") is not None
+    (path,) = (tmp_path / "run").rglob("engine.json")
+    path.write_text(f'{{"windows": {windows}}}', encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"engine\.json: `windows` is no list of counters"):
+        RunStore.read(tmp_path / "run").engine("none")
+
+
 def test_prompts_divergences_and_engine_facts_read_back(tmp_path: Path, make_manifest: MakeManifest) -> None:
     prompt = PromptRecord(suite="coding", question_id="p1", turn_index=0, text_hash="d" * 64, prompt_ids=[1, 2])
     row = Divergence(
