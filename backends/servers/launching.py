@@ -41,7 +41,7 @@ LONGEST_HEALTH_ANSWER_S = 30.0
 """How long one answer about the server's health may take: SGLang generates a token for it."""
 _POLL_S = 0.1
 _TAIL_BYTES = 1 << 18
-LOGGED_BYTES = 1 << 22
+_LOGGED_BYTES = 1 << 22
 _TAKEN = re.compile(
     r"address (?:is )?already in use|address in use|EADDRINUSE|(?:could not|couldn't|failed to|cannot) bind"
     r"|port \S+ is (?:already |not )?(?:in use|taken|occupied|available)",
@@ -220,25 +220,23 @@ class ServerProcess:
 
     def last_lines(self) -> list[str]:
         """The last lines that it printed since it was started, keys left out."""
-        try:
-            with self.log.open("rb") as log:
-                size = log.seek(0, os.SEEK_END)
-                log.seek(max(self._log_start, size - _TAIL_BYTES))
-                output = Output()
-                output.add(log.read())
-        except OSError:
-            return []
+        output = Output()
+        output.add(self._end_of_log(_TAIL_BYTES))
         return [self._redacted(line) for line in output.lines()][-LAST_LINES:]
 
     def logged(self) -> str:
-        """Return all that it printed since it was started, as far as its last `LOGGED_BYTES` go; for reading only."""
+        """Return what it printed since it was started, the last 4 MiB of it; with keys in it, so not to be shown."""
+        return self._end_of_log(_LOGGED_BYTES).decode("utf-8", "replace")
+
+    def _end_of_log(self, most: int) -> bytes:
+        """Return at most so many bytes of what it printed since it was started; none where the log cannot be read."""
         try:
             with self.log.open("rb") as log:
                 size = log.seek(0, os.SEEK_END)
-                log.seek(max(self._log_start, size - LOGGED_BYTES))
-                return log.read().decode("utf-8", "replace")
+                log.seek(max(self._log_start, size - most))
+                return log.read()
         except OSError:
-            return ""
+            return b""
 
     def said(self) -> str:
         """Return `; its last words: ...` to end a sentence about its end, or nothing."""

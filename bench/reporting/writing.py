@@ -26,7 +26,7 @@ def write_report(path: Path, data: str | bytes) -> None:
 
     Raises `StoreWriteError` (exit 3) where the file cannot be written, or lies within a run folder.
     """
-    run = next((folder for folder in path.absolute().parents if (folder / MANIFEST).exists()), None)
+    run = next((folder for folder in path.absolute().parents if _is_run(folder)), None)
     if run is not None:
         raise StoreWriteError(
             f"{path} lies within the run folder {run}, where it could replace data; name another file"
@@ -39,6 +39,11 @@ def write_report(path: Path, data: str | bytes) -> None:
             file.write(data.encode() if isinstance(data, str) else data)
     except OSError as fault:
         raise write_fault(path, fault) from fault
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds a run: others have a manifest.json too, with other things in it."""
+    return (folder / MANIFEST).exists() and (folder / "cells").is_dir()
 
 
 def verdict_json(verdict: Verdict) -> str:

@@ -61,6 +61,15 @@ class TestGate:
         assert (said.code, "lies within the run folder" in said.err) == (3, True)
         assert (before / "manifest.json").read_bytes() == manifest
 
+    def test_a_report_may_lie_beside_a_manifest_that_is_no_runs(
+        self, call: Callable, make_run: MakeRun, tmp_path: Path
+    ) -> None:
+        (tmp_path / "web").mkdir()
+        (tmp_path / "web" / "manifest.json").write_text('{"name": "a web app"}', encoding="utf-8")
+        report = tmp_path / "web" / "gate.md"
+        said = call("gate", "--baseline", make_run("a"), "--candidate", make_run("b", seed=2), "--markdown", report)
+        assert (said.code, report.exists()) == (0, True)
+
     def test_two_cells_cannot_become_one(self, call: Callable, make_run: MakeRun, tmp_path: Path) -> None:
         before, after = make_run("a", seed=1, lengths=(2, 4)), make_run("b", seed=2, lengths=(2, 4))
         name = "reference / coding / ngram D={} / concurrency 1"
