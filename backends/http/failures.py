@@ -50,7 +50,7 @@ _KINDS = {
 _KINDS_OF_HUNDRED = {3: "protocol", 4: "refused"}
 """By the first digit: redirects are not followed."""
 _CREDENTIAL = re.compile(r"\b(bearer|basic)\s+[^\s\"',;}]+", re.IGNORECASE)
-_IN_URL = re.compile(r"(\w+://)[^/\s@]+@")
+_IN_URL = re.compile(r"(://)[^/\s@]+@")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _IN_QUERY = re.compile(r"([?&](?:api[_-]?key|key|token|access_token)=)[^&\s\"']+", re.IGNORECASE)
 
