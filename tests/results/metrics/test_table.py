@@ -133,7 +133,7 @@ def test_intervals_hold_their_value_and_say_what_they_rest_on(cells: Cells, meas
 
 
 class TestDeclarations:
-    @pytest.mark.parametrize("metric", METRICS.values(), ids=str)
+    @pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
     def test_each_is_explained(self, metric: object) -> None:
         declared = METRICS[metric.name]  # type: ignore[attr-defined]
         assert declared.about.endswith(".")
