@@ -26,17 +26,17 @@ def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(nam
 def test_the_prompts_are_the_same_on_every_machine() -> None:
     """A change here makes another suite of it, with which nothing from before can be compared."""
     assert {name: spec(name=name).load(None).hash[:12] for name in builtin_spec.SHIPPED} == {
-        "coding": "fea2ad7d251c",
-        "humanities": "022dbc272084",
-        "math": "30d4c6f479f0",
-        "multilingual": "7a11c096475e",
-        "qa": "9fe44d66b377",
-        "rag": "4e1fb1fbcbca",
-        "reasoning": "55efbf4b8cb7",
-        "roleplay": "6a20273c0b1d",
-        "stem": "bea9ed4b1338",
-        "summarization": "11b6c680d8ea",
-        "writing": "b7892ec286e5",
+        "coding": "c33174bfd4ad",
+        "humanities": "3edf01ed5c8b",
+        "math": "1a201a544a88",
+        "multilingual": "6ebc1000cee5",
+        "qa": "1afda74456ad",
+        "rag": "7875ac55345b",
+        "reasoning": "392e9597031e",
+        "roleplay": "84342d3d034f",
+        "stem": "b9e63dd6028f",
+        "summarization": "230788cc1164",
+        "writing": "7c89972994cd",
     }
 
 

@@ -18,17 +18,17 @@ from draftmark.suites.prompt import Prompt
 GENERAL = ("humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "writing")
 SUITES = ("coding", "summarization", *GENERAL)
 SHA256 = {
-    "coding.jsonl": "222a72fd4a0a11b8b19cbe45526ea37e1921090b3d741b7d647dd794b5346a1b",
-    "humanities.jsonl": "8237f2bc4de2e8db054633de41f8cf40c016f7ca55baabdff09ea1b6b603d9e1",
-    "math.jsonl": "30794f4c7d8bc57d9adb1946863605e2e5eca50c2291ac12fc2e01015702cc6e",
-    "multilingual.jsonl": "d08a475447a4c1e9d66980905dba9405e6ead697d24769abe96e35755434c30d",
-    "qa.jsonl": "0948c4114434ce57f8ef8350fe6ddbc328053538d55b105e7d5691097921471e",
-    "rag.jsonl": "395f9aa6e2314d7ad67f78dfb48135a7e3341e7c6338babe63073654edafac23",
-    "reasoning.jsonl": "b3432e70e616c419170b4d92652850089f89bcc18426af6f9577562ab02860f9",
-    "roleplay.jsonl": "f09f549647406f25aeecdeabf5603f7092212a0f38e163a1ec7e3648d3b4a5bc",
-    "stem.jsonl": "1cebd9c590ddca7b2f37f7d6a22e39d082c6e02a359fecd2688135666641d3cb",
-    "summarization.jsonl": "5685aadb6b1f45352f19aaa797ef39c43f86548be712ee344e89efa277fe41f2",
-    "writing.jsonl": "8d50fd72243f2d58a5a0f32d4d84eaa9b2128a9de61f99667dfd3a7cb2b60fed",
+    "coding.jsonl": "a28e497379dfb211c91a5e6d291eb47fd77567e68aed0b5b0298668b58f5af86",
+    "humanities.jsonl": "5843cd3a9d34d8e41a376b021e7ac2d89f83fed6cedf54fb7fb6a66605f128f9",
+    "math.jsonl": "4cb6e5d299a1f174e676d5419aac635dafd2ee087a65b6910ca2607f09144784",
+    "multilingual.jsonl": "5b33edbe3b4187ec279cc41fd73044ac526fd1641accda566bae12cc16c5018d",
+    "qa.jsonl": "532fb1f2174b1c331b1ef24520c8be658fb3a0707d4d0b60fbabefc7cbdb5c0b",
+    "rag.jsonl": "dd0f5c53c5e509c36cbcb9e5b5ce641bbabdc285bc703728762a491ffc89fffe",
+    "reasoning.jsonl": "c5c1396813c830a9ea8cb34e50f1cfa648fb4a59b6825db334e745a40b696933",
+    "roleplay.jsonl": "49787c715eaea387bf8e3a7a1495b3df2616d1960bb83516fc3faba3cd411ce0",
+    "stem.jsonl": "30d1fef4c0e4b57bb41ab479f6cfcc730ae818d58dc9d663d5e00c9f30131b1d",
+    "summarization.jsonl": "a8427f44297be04381c28c4eaa1f27b9b7ae87d463d920b2aa6c5e32553fd85a",
+    "writing.jsonl": "726c790f6a2cc99717b19240450d54ef3f5d9aa1d6ae136720bd55263d1b19fd",
     "corpus.md": "ada4ef9df059cad9fcaf498673494cbf5ec03216eee5f6f6495f922b5a2b3473",
 }
 KEYS = {"question_id", "category", "sub_category", "turns", "source", "difficulty"}
