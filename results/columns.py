@@ -74,6 +74,8 @@ class CellColumns:
     """T as the engine counted it, where that is more than max_tokens allows; 0 elsewhere."""
     output_ids: Ints
     """Number of output ids; -1 where the engine gave none."""
+    thinking: Ints
+    """Tokens at the start of the output that are thinking; -1 unknown."""
     prompt_tokens: Ints
     """-1 unknown."""
     scheduled_s: Floats
@@ -99,6 +101,8 @@ class CellColumns:
     has_steps: Mask
     inferred_steps: Mask
     """The turn's steps are inferred from statistics that leave out those without a draft."""
+    steps_in_order: Mask
+    """The turn's steps are as they came."""
     shared_steps: Mask
     """Some step of the turn was shared with other requests."""
     step_offsets: Keys

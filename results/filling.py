@@ -82,10 +82,12 @@ class Builder:
             "output_kind": kind,
             "tokens": _count(turn.output_tokens),
             "output_ids": -1 if turn.output_ids is None else len(turn.output_ids),
+            "thinking": _thinking(turn),
             "prompt_tokens": _count(turn.prompt_tokens),
             **_reported(turn),
             "has_steps": ok and steps is not None,
             "inferred_steps": ok and steps is not None and turn.steps_inferred,
+            "steps_in_order": turn.steps_in_order,
             "shared_steps": steps is not None and any(size > 1 for size in steps.batch or ()),
         }
 
@@ -187,6 +189,12 @@ def _place(turn: TurnRecord) -> str:
 
 def _count(value: int | None) -> int:
     return -1 if value is None else value
+
+
+def _thinking(turn: TurnRecord) -> int:
+    """Return how many tokens are thinking; -1 where that is unknown, or is more than there are tokens."""
+    told = _count(turn.thinking_tokens)
+    return told if told <= _count(turn.output_tokens) else -1
 
 
 def _output(turn: TurnRecord) -> tuple[int, int]:

@@ -44,7 +44,7 @@ TURN_COLUMNS = {
     **KEY_COLUMNS,
     **dict.fromkeys(("launch", "session", "order"), _COUNT),
     **dict.fromkeys(("category", "sub_category", "status", "finish_reason", "output_text", "prompt_hash"), _TEXT),
-    **dict.fromkeys(("prompt_tokens", "output_tokens"), _MAYBE_COUNT),
+    **dict.fromkeys(("prompt_tokens", "output_tokens", "thinking_tokens"), _MAYBE_COUNT),
     **dict.fromkeys(("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "last_token_s", "done_s"), _SECONDS),
     **dict.fromkeys(("held_s", "prefill_s", "draft_prefill_s"), _SECONDS),
 }

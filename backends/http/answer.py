@@ -40,6 +40,9 @@ class Answer:
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+    """Tokens of thinking by the server's own account."""
+    thinking_tokens: int | None = None
+    """How many tokens at the start are thinking, where the server sends that apart."""
     cached_prompt_tokens: int | None = None
     token_source: Literal["ids", "usage"] | None = None
     counted_tokens: int | None = None

@@ -26,6 +26,7 @@ def observation(exchange: Exchange, answer: Answer, acceptance: Acceptance, samp
         output_ids=None if answer.ids is None else list(answer.ids),
         output_text=answer.text,
         token_source=answer.token_source,
+        thinking_tokens=answer.thinking_tokens,
         sent_s=exchange.sent_s,
         first_byte_s=exchange.first_byte_s,
         first_token_s=chunks[0].at_s if chunks else None,
@@ -35,6 +36,7 @@ def observation(exchange: Exchange, answer: Answer, acceptance: Acceptance, samp
         chunk_tokens=[chunk.tokens for chunk in chunks],
         steps=None if failed else acceptance.steps,
         steps_inferred=not failed and acceptance.steps_inferred,
+        steps_in_order=acceptance.steps_in_order,
         reported=None if failed else acceptance.reported,
         details=_details(exchange, answer, acceptance),
     )

@@ -14,6 +14,7 @@ from draftmark.backends.http.answer import Answer, Chunk
 from draftmark.backends.http.failures import complaint, compressed, failure_of_status, kind_of, quoted
 from draftmark.backends.http.shapes import Misshapen, choice_of, count_of, decoded, ids_of, object_of, shown, text_of
 from draftmark.backends.http.sse import events_of
+from draftmark.backends.http.thinking import thinking_tokens
 from draftmark.backends.redaction import plain_text
 from draftmark.results.records import TurnFailure
 
@@ -75,6 +76,8 @@ class _Piece:
     text: str
     reasoning: str
     ids: tuple[int, ...] | None
+    answers: bool
+    """It holds text of the answer, or a call."""
     counted: int | None
     """The server's own running count of output tokens, where every event has it."""
 
@@ -92,6 +95,7 @@ class _Reader:
         self._finish: str | None = None
         self._stop: tuple[str, Any] | None = None
         self._done = False
+        self._whole = False
         self._usage: dict[str, Any] | None = None
 
     def fail(self, kind: str, message: str) -> None:
@@ -178,9 +182,10 @@ class _Reader:
         text = text_of(inner, "content" if self._chat else "text")
         reasoning = text_of(inner, "reasoning_content") or text_of(inner, "reasoning")
         ids = next((found for key in _ID_KEYS if (found := ids_of(key, choice.get(key))) is not None), None)
-        if text or reasoning or ids or inner.get("tool_calls") or inner.get("function_call"):
+        answers = bool(text or any(map(inner.get, _TOOLS)))
+        if answers or reasoning or ids:
             counted = _count(usage, "completion_tokens")
-            self._pieces.append(_Piece(read, text, reasoning, ids, counted))
+            self._pieces.append(_Piece(read, text, reasoning, ids, answers, counted))
         if choice.get("finish_reason"):
             self._finish = str(choice["finish_reason"])
             key = next((name for name in ("stop_reason", "matched_stop") if name in choice), None)
@@ -211,7 +216,7 @@ class _Reader:
             return
         if asked_to_stream:
             self._note("asked for a stream, the server answered in one piece")
-        self._done = True
+        self._done = self._whole = True
         if self._take_decoded(len(self._exchange.reads) - 1, whole):
             self._judge_ending()
 
@@ -240,6 +245,7 @@ class _Reader:
             self.fail(_KIND_OF_ENDING[self._exchange.ending], _broken(self._exchange))
         self._add_up_pieces()
         self._count_tokens()
+        self._count_thinking()
         self._name_finish()
         self._judge_emptiness()
         answer = self.answer
@@ -288,6 +294,12 @@ class _Reader:
         self._compare("cached prompt tokens", answer.cached_prompt_tokens, "prompt tokens", answer.prompt_tokens)
         if answer.prompt_ids is not None and answer.prompt_tokens not in (None, len(answer.prompt_ids)):
             self._note(f"the server gave {len(answer.prompt_ids)} ids of the prompt and counted {answer.prompt_tokens}")
+
+    def _count_thinking(self) -> None:
+        answer, tokens = self.answer, _tokens_per_piece(self._pieces)
+        pieces = [(bool(one.reasoning), one.answers, count) for one, count in zip(self._pieces, tokens, strict=True)]
+        told, total = answer.reasoning_tokens, answer.output_tokens
+        answer.thinking_tokens = thinking_tokens(pieces, told=told, total=total, whole=self._whole)
 
     def _count_ids(self, ids: tuple[int, ...]) -> None:
         """Count the ids, which came with every piece: they are the tokens, whatever the usage says."""

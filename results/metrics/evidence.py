@@ -208,6 +208,13 @@ class Evidence:
         return before
 
     @cached_property
+    def steps_placed(self) -> Mask:
+        """Per turn: the place of each step in the output is known, as far as counts without idle steps can tell it."""
+        idle = self.counted.per_turn(self.counted.drafted == 0) > 0
+        unplaced = self.counted.inferred_steps & (idle | ~self.counted.steps_in_order)
+        return ~unplaced if self.drafts else np.ones(len(self.counted), dtype=bool)
+
+    @cached_property
     def context_places(self) -> Ints:
         """Per step: tokens of prompt and output before its first token; negative where the prompt's are unknown."""
         prompts = np.where(self.counted.prompt_tokens >= 0, self.counted.prompt_tokens, -(2**30))

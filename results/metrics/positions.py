@@ -135,7 +135,7 @@ def _bins(by: str, edges: tuple[int, ...], about: str, formula: str) -> list[Met
     ]
 
 
-def _apart(part: str) -> Metric:
+def _apart(part: str, others: str) -> Metric:
     @declare(
         f"acceptance_length@{part}",
         unit="tokens",
@@ -144,8 +144,31 @@ def _apart(part: str) -> Metric:
         about=f"Acceptance length within the {part} alone.",
     )
     def apart(evidence: Evidence) -> Outcome:
-        """AL over the steps of that part of the output; needs an engine that marks thinking tokens."""
-        return missing(evidence.no_steps() or "the engine does not mark which tokens are thinking and which the answer")
+        """AL over the steps whose first token lies in that part of the output; of thinking that never ends, all do.
+
+        Where steps are inferred, over the turns whose counts leave none without a draft, or that have one part alone.
+        """
+        if reason := evidence.no_steps():
+            return missing(reason)
+        cell = evidence.counted
+        known = cell.has_steps & (cell.thinking >= 0)
+        if not known.any():
+            return missing("neither the engine nor the target's template marks which tokens are thinking")
+        told = known & (evidence.steps_placed | (cell.thinking <= 1) | (cell.thinking == cell.tokens))
+        if not told.any():
+            return missing("the engine did not tell where in the answer its steps lie")
+        inside = evidence.output_places < np.repeat(cell.thinking, cell.step_count)
+        inside = np.repeat(told, cell.step_count) & (inside if part == "thinking" else ~inside)
+        count = int(told.sum())
+        parts_known = () if count == evidence.turns_ok else (f"parts known for {count} of {evidence.turns_ok} turns",)
+        return evidence.pooled(
+            cell.per_turn(cell.delivered * inside),
+            cell.per_turn(inside),
+            source=evidence.count_source,
+            bounds=(1.0, evidence.draft_length + 1.0),
+            notes=(*parts_known, *evidence.bound_notes),
+            nothing=f"every decode step lies in the {others}",
+        )
 
     return apart
 
@@ -166,6 +189,6 @@ POSITIONS: tuple[Metric, ...] = (
         "Acceptance length by how much text the model already sees.",
         "AL over the decode steps whose first token follows this many tokens of prompt and output.",
     ),
-    _apart("thinking"),
-    _apart("answer"),
+    _apart("thinking", "answer"),
+    _apart("answer", "thinking"),
 )

@@ -73,6 +73,9 @@ class Observation(Record):
     output_text: str | None = None
     token_source: Literal["ids", "usage"] | None = None
     """Where `output_tokens` comes from."""
+    thinking_tokens: Count | None = None
+    """How many tokens at the start of the output are thinking, with the mark that ends it where its place is told; all
+    of them where it did not end. 0 where there is none, null where that is not known."""
     scheduled_s: Seconds | None = None
     """When it was due, where the load is an open loop."""
     held_s: Seconds | None = None
@@ -94,6 +97,8 @@ class Observation(Record):
     steps_inferred: bool = False
     """The engine told of steps with a draft alone: how many others there were is inferred from the tokens, where they
     lie is unknown, and they are too few by what the end of the answer cut off, so that AL is an upper bound."""
+    steps_in_order: bool = True
+    """The steps are as they came; false where only how many there were of each kind is known."""
     reported: ReportedCounts | None = None
     details: dict[str, Any] = Field(default_factory=dict)
     """Engine-specific facts worth keeping (plain JSON values), under the engine's own names."""

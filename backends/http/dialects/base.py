@@ -55,6 +55,8 @@ class Acceptance:
     """Plain JSON values worth keeping, by the engine's own names."""
     reasons: tuple[str, ...] = ()
     """Why something is null that another server or setting would give."""
+    steps_in_order: bool = True
+    """As in `Observation`."""
 
 
 class Dialect:

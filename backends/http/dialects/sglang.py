@@ -109,7 +109,7 @@ class SglangDialect(Dialect):
         width = told.drafted // max(told.drafting_steps, 1)
         steps = from_statistics([width] * told.drafting_steps, accepted, tokens)
         reasons = () if steps.problem is None else (steps.problem,)
-        return Acceptance(steps.steps, steps.steps is not None, told, details, reasons)
+        return Acceptance(steps.steps, steps.steps is not None, told, details, reasons, steps_in_order=False)
 
     def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return version, model, context limit and the settings of speculation; D where drafts are chains."""

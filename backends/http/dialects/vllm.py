@@ -118,7 +118,8 @@ class VllmDialect(Dialect):
             return Acceptance(reported=told, reasons=(reason,))
         steps = from_statistics(drafted, accepted, answer.output_tokens)
         reasons = () if steps.problem is None else (steps.problem,)
-        return Acceptance(steps.steps, steps.steps is not None, told, reasons=reasons)
+        in_order = "per_step_accepted" in statistics
+        return Acceptance(steps.steps, steps.steps is not None, told, reasons=reasons, steps_in_order=in_order)
 
     def resolved(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return version, model and context limit; drafter, D and the cache of prompts where the server tells."""

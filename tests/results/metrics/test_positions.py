@@ -85,4 +85,82 @@ def test_the_histogram_shows_counts_beyond_the_draft_length(stepped_turn: Build,
 def test_parts_that_no_record_marks_are_null(stepped_turn: Build, measured: Measure, part: str) -> None:
     metric = measured(stepped_turn((3, 3)))[f"acceptance_length@{part}"]
     assert metric.value is None
-    assert "does not mark" in str(metric.reason)
+    assert "marks which tokens are thinking" in str(metric.reason)
+
+
+def parts(found: dict[str, MetricValue]) -> tuple[tuple[float | None, int | None], ...]:
+    return tuple((found[f"acceptance_length@{part}"].value, found[f"acceptance_length@{part}"].n) for part in _PARTS)
+
+
+_PARTS = ("thinking", "answer")
+
+
+@pytest.mark.parametrize(
+    ("thinking", "expected"),
+    [
+        # Steps of 4, 2, 3 and 1 tokens begin with tokens 1, 5, 7 and 10; token 0 is prefill's, 11 tokens in all.
+        (0, ((None, 0), (2.5, 4))),
+        (1, ((None, 0), (2.5, 4))),
+        (2, ((4.0, 1), (2.0, 3))),  # the step that begins with token 1 thinks, though its other tokens do not
+        (5, ((4.0, 1), (2.0, 3))),  # tokens 0 to 4 are thinking, and the next step begins with token 5
+        (6, ((3.0, 2), (2.0, 2))),
+        (11, ((2.5, 4), (None, 0))),  # never ended
+    ],
+)
+def test_a_step_belongs_to_the_part_of_its_first_token(
+    stepped_turn: Build, measured: Measure, thinking: int, expected: tuple[tuple[float | None, int], ...]
+) -> None:
+    found = measured(stepped_turn((3, 3), (3, 1), (3, 2), (0, 0), thinking_tokens=thinking))
+    assert [value for value, _ in parts(found)] == [value for value, _ in expected]
+    assert [n for value, n in parts(found) if value is not None] == [n for value, n in expected if value is not None]
+    if thinking <= 1:
+        assert found["acceptance_length@thinking"].reason == "every decode step lies in the answer"
+
+
+def test_parts_are_pooled_over_the_turns_in_which_they_are_known(stepped_turn: Build, measured: Measure) -> None:
+    # Thinking: steps of 4 and 2 tokens in one turn, of 3 in the other. Answer: 1 and 4.
+    one = stepped_turn((3, 3), (3, 1), (3, 0), question_id="a", thinking_tokens=7)
+    other = stepped_turn((3, 2), (3, 3), question_id="b", thinking_tokens=4)
+    unknown = stepped_turn((3, 0), question_id="c")
+    found = measured(one, other, unknown)
+    assert parts(found) == ((3.0, 3), (2.5, 2))
+    assert "parts known for 2 of 3 turns" in str(found["acceptance_length@answer"].note)
+
+
+def test_the_baseline_has_one_token_a_step_in_both_parts(make_turn: Build, measured: Measure) -> None:
+    found = measured(make_turn(output_tokens=9, thinking_tokens=4), drafter="none", draft_length=0)
+    assert parts(found) == ((1.0, 3), (1.0, 5))
+    assert found["acceptance_length@thinking"].source == "definition"
+
+
+def test_more_thinking_than_output_is_no_count(stepped_turn: Build, measured: Measure) -> None:
+    found = measured(stepped_turn((3, 3), thinking_tokens=6))
+    assert parts(found) == ((None, 0), (None, 0))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "facts", "expected"),
+    [
+        (((3, 3), (3, 1)), {}, ((4.0, 1), (2.0, 1))),
+        (((3, 3), (3, 1)), {"steps_in_order": False}, None),
+        (((3, 3), (3, 1), (0, 0)), {}, None),  # the step without a draft was put last, and may lie anywhere
+        (((3, 3), (3, 1), (0, 0)), {"thinking_tokens": 0}, ((None, 0), (7 / 3, 3))),
+        (((3, 3), (3, 1)), {"steps_in_order": False, "thinking_tokens": 7}, ((3.0, 2), (None, 0))),
+    ],
+    ids=["placed", "counts alone", "with an idle step", "all of it an answer", "all of it thinking"],
+)
+def test_inferred_steps_are_told_apart_where_their_place_is_known(
+    stepped_turn: Build,
+    measured: Measure,
+    pairs: tuple[tuple[int, int], ...],
+    facts: dict[str, object],
+    expected: tuple[tuple[float | None, int], ...] | None,
+) -> None:
+    found = measured(stepped_turn(*pairs, **({"thinking_tokens": 4, "steps_inferred": True} | facts)))
+    if expected is None:
+        assert "where in the answer its steps lie" in str(found["acceptance_length@thinking"].reason)
+        return
+    assert [value for value, _ in parts(found)] == [value for value, _ in expected]
+    told = next(found[f"acceptance_length@{part}"] for part in _PARTS if found[f"acceptance_length@{part}"].value)
+    assert "upper bound" in str(told.note)
+    assert told.source == "inferred"

@@ -25,8 +25,8 @@ NEVER_OF_THIS_ENGINE = {
     **dict.fromkeys(("ttft_from_schedule", *(f"ttft_from_schedule_p{p}" for p in (50, 90, 99))), "no schedule"),
     "client_lateness": "no schedule",
     "held_back": "no schedule",
-    "acceptance_length@thinking": "does not mark",
-    "acceptance_length@answer": "does not mark",
+    "acceptance_length@thinking": "marks which tokens are thinking",
+    "acceptance_length@answer": "marks which tokens are thinking",
 }
 """Metrics that an in-process engine on the CPU with closed load cannot have, and a part of the reason."""
 
