@@ -52,15 +52,18 @@ class TurnRequest:
 
     `prompt_ids` is the whole prompt in the target's tokens, conversation so far included, rendered once by the
     target's own template; null where the target's tokenizer is not at hand, for backends that can do without.
-    `messages` is the same conversation as role/content messages. `seed` is this turn's own seed. `at_once` is how many
-    turns the load keeps in flight.
+    `messages` is the same conversation as messages, and `tools` the functions that it may call, both as the OpenAI API
+    has them; the ids hold the tools already. `response_format` is the form that the answer must have; null for text.
+    `seed` is this turn's own seed. `at_once` is how many turns the load keeps in flight.
     """
 
     prompt_ids: tuple[int, ...] | None
     sampling: Sampling
     seed: int
     at_once: int = 1
-    messages: tuple[dict[str, str], ...] = ()
+    messages: tuple[dict[str, Any], ...] = ()
+    tools: tuple[dict[str, Any], ...] | None = None
+    response_format: dict[str, Any] | None = None
 
     @property
     def ids(self) -> tuple[int, ...]:

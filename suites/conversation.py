@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class ConversationRenderer(Protocol):
     """Turns messages into the target's token ids, and ids back into text."""
 
-    def prompt_ids(self, messages: list[dict[str, str]]) -> list[int]:
-        """Render role/content messages with the target's own template; raises `SuiteError`."""
+    def prompt_ids(self, messages: list[dict[str, Any]], tools: Sequence[dict[str, Any]] | None = None) -> list[int]:
+        """Render messages, and the tools that they may call, with the target's template; raises `SuiteError`."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -24,24 +24,24 @@ class ConversationRenderer(Protocol):
         ...
 
 
-def messages(prompt: Prompt, answers: Sequence[str]) -> list[dict[str, str]]:
+def messages(prompt: Prompt, answers: Sequence[str]) -> list[dict[str, Any]]:
     """Return the messages that ask turn `len(answers)`: the user's turns so far with the answers between them.
 
     Of a recorded conversation it is what was recorded, whatever the answers.
     """
     if prompt.messages is not None:
         return recorded(prompt, len(answers))
-    conversation = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
+    conversation: list[dict[str, Any]] = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
     for turn, answer in zip(prompt.turns, answers, strict=False):
         conversation += [{"role": "user", "content": turn}, {"role": "assistant", "content": answer}]
     return [*conversation, {"role": "user", "content": prompt.turns[len(answers)]}]
 
 
-def recorded(prompt: Prompt, turn_index: int) -> list[dict[str, str]]:
+def recorded(prompt: Prompt, turn_index: int) -> list[dict[str, Any]]:
     """Return the messages that ask a turn of a prompt that has `messages`."""
     if prompt.messages is None or prompt.asked is None:
         raise ValueError(f"question {prompt.question_id} has no recorded messages")
-    return [{"role": one.role, "content": one.content} for one in prompt.messages[: prompt.asked[turn_index]]]
+    return [one.as_sent() for one in prompt.messages[: prompt.asked[turn_index]]]
 
 
 def ids_hash(ids: Sequence[int]) -> str:
@@ -49,9 +49,24 @@ def ids_hash(ids: Sequence[int]) -> str:
     return hashlib.sha256(json.dumps(list(ids), separators=(",", ":")).encode()).hexdigest()
 
 
-def messages_hash(conversation: Sequence[dict[str, str]]) -> str:
+def messages_hash(conversation: Sequence[dict[str, Any]]) -> str:
     """sha256 of a conversation's canonical JSON, for engines that are asked in messages."""
-    text = json.dumps(list(conversation), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return _json_hash(list(conversation))
+
+
+def request_hash(asked: str, **more: Any) -> str:
+    """sha256 of what a turn is asked and of what its request has besides; the first alone where that is all null.
+
+    Args:
+        asked: Hash of the ids or messages.
+        more: What else the answer depends on, by name, as JSON values or null.
+    """
+    there = {name: value for name, value in more.items() if value is not None}
+    return _json_hash({"asked": asked, **there}) if there else asked
+
+
+def _json_hash(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from draftmark.results.errors import DraftmarkError
 from draftmark.results.records import SuiteCaution
+from draftmark.suites.messages import Message, ToolCall, without_later_fields
+from draftmark.suites.request_settings import RequestSampling, format_problem, tools_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Message", "Prompt", "PromptRenderer", "RequestSampling", "Suite", "SuiteError", "SuiteSpec", "ToolCall"]
 
 
 class SuiteError(DraftmarkError):
     """A suite that cannot be read or built as asked; the text names file, line and field (exit 2)."""
-
-
-class Message(BaseModel):
-    """One message of a recorded conversation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[str, Field(min_length=1)]
 
 
 class Prompt(BaseModel):
@@ -37,8 +35,8 @@ class Prompt(BaseModel):
     category: str | None = None
     """Null is shown as "uncategorised" and counted in the total."""
     sub_category: str | None = None
-    turns: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """The user's messages that are answered, one model call each."""
+    turns: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The messages that are answered, one model call each: the user's, or in a recorded conversation a tool's."""
     system: str | None = None
     """System message; null leaves it to the target's template."""
     source: str | None = None
@@ -50,10 +48,29 @@ class Prompt(BaseModel):
     """A recorded conversation, asked again with its recorded answers (teacher-forced); null for the model's own."""
     asked: tuple[PositiveInt, ...] | None = None
     """With how many of the messages each turn is asked; the last of them is the turn's text. Null without messages."""
+    tools: tuple[dict[str, Any], ...] | None = None
+    """Functions that the model may call, as the API has them; null for none."""
+    response_format: dict[str, Any] | None = None
+    """The form that each answer must have, as the API has it; null for text."""
+    sampling: RequestSampling | None = None
+    """How the request that this was chose tokens; replayed where a plan says so."""
+
+    @model_validator(mode="after")
+    def _requests_are_the_api_s(self) -> Prompt:
+        problem = None
+        if self.tools is not None:
+            problem = tools_problem(self.tools)
+        if problem is None and self.response_format is not None:
+            problem = format_problem(self.response_format)
+        if problem is not None:
+            raise ValueError(problem)
+        return self
 
     @model_validator(mode="after")
     def _turns_are_in_the_messages(self) -> Prompt:
         if self.messages is None and self.asked is None:
+            if not all(self.turns):
+                raise ValueError("each turn needs text")
             return self
         if self.messages is None or self.asked is None:
             raise ValueError("messages and asked go together")
@@ -62,8 +79,8 @@ class Prompt(BaseModel):
         if list(self.asked) != sorted(set(self.asked)) or self.asked[-1] > len(self.messages):
             raise ValueError("asked must rise, and end within the messages")
         last = [self.messages[count - 1] for count in self.asked]
-        if [message.role for message in last] != ["user"] * len(last):
-            raise ValueError("each turn must be asked with a message of the user at the end")
+        if not {message.role for message in last} <= {"user", "tool"}:
+            raise ValueError("each turn must be asked with a message of the user or of a tool at the end")
         if tuple(message.content for message in last) != self.turns:
             raise ValueError("turns must be the messages that asked ends with")
         return self
@@ -74,7 +91,7 @@ class Prompt(BaseModel):
         return len(self.turns) > 1
 
 
-_CAME_LATER = ("messages", "asked")
+_CAME_LATER = ("messages", "asked", "tools", "response_format", "sampling")
 
 
 class Suite(BaseModel):
@@ -101,6 +118,9 @@ class Suite(BaseModel):
         rows = [
             {key: value for key, value in row.items() if key not in _CAME_LATER or value is not None} for row in rows
         ]
+        for row in rows:
+            if "messages" in row:
+                row["messages"] = [without_later_fields(message) for message in row["messages"]]
         text = json.dumps(rows, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -113,8 +133,11 @@ class Suite(BaseModel):
 class PromptRenderer(Protocol):
     """Turns messages into the target's token ids; suites that must hit an exact length need one."""
 
-    def prompt_ids(self, messages: list[dict[str, str]]) -> list[int]:
-        """Render role/content messages with the target's own template, generation prompt added, one BOS at most."""
+    def prompt_ids(self, messages: list[dict[str, Any]], tools: Sequence[dict[str, Any]] | None = None) -> list[int]:
+        """Render messages as a request has them with the target's template, generation prompt added, one BOS at most.
+
+        `tools` are the functions that the template is to show.
+        """
         ...
 
 

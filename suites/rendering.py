@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.messages import with_arguments_read
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.tokenizer_files import folder_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Message = dict[str, str]
-"""`role` (system, user, assistant) and `content`."""
+Message = dict[str, Any]
+"""A message as a request has it: `role`, `content`, and `tool_calls` where an answer called tools."""
 
 _SENTINEL = "\ue000{}\ue001"
 
@@ -26,8 +28,9 @@ _SENTINEL = "\ue000{}\ue001"
 class Renderer:
     """Renders conversations for one target; meets `PromptRenderer`.
 
-    `chat_template` is "model" for the template the tokenizer carries, or "none" for raw text: the contents alone,
-    joined by blank lines, behind the beginning-of-sequence token where the tokenizer puts one by itself.
+    `chat_template` is "model" for the template the tokenizer carries, "none" for raw text: the contents alone, joined
+    by blank lines, behind the beginning-of-sequence token where the tokenizer puts one by itself; or a file with a
+    template to use instead.
     `template_options` are handed to the template (`enable_thinking` and the like).
     """
 
@@ -35,17 +38,19 @@ class Renderer:
         self,
         tokenizer: Any,
         *,
-        chat_template: Literal["model", "none"] = "model",
+        chat_template: str = "model",
         template_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self.chat_template = chat_template
         self.template_options = dict(template_options or {})
         self._special = _special_tokens(tokenizer)
-        if chat_template == "model" and not tokenizer.chat_template:
+        if chat_template not in ("model", "none"):
+            tokenizer.chat_template = template_file(chat_template)
+        elif chat_template == "model" and not tokenizer.chat_template:
             raise SuiteError(
-                f"the tokenizer of {self._name} has no chat template; name a tuned model, or set "
-                "chat_template: none to send the prompts as raw text"
+                f"the tokenizer of {self._name} has no chat template; name a tuned model, a template of your own "
+                "(chat_template: PATH.jinja), or set chat_template: none to send the prompts as raw text"
             )
 
     @classmethod
@@ -53,7 +58,7 @@ class Renderer:
         cls,
         name_or_path: str,
         *,
-        chat_template: Literal["model", "none"] = "model",
+        chat_template: str = "model",
         template_options: Mapping[str, Any] | None = None,
         **tokenizer_options: Any,
     ) -> Renderer:
@@ -69,15 +74,16 @@ class Renderer:
             tokenizer = _by_transformers(name_or_path, tokenizer_options)
         return cls(tokenizer, chat_template=chat_template, template_options=template_options)
 
-    def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
+    def prompt_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None = None) -> list[int]:
         """Return the ids of a conversation whose next word is the model's, generation prompt included.
 
-        Raises `SuiteError` for messages the template refuses, for a second beginning-of-sequence token, and where the
-        text of a special token inside a message cannot be kept as text.
+        `tools` are handed to the template. Raises `SuiteError` for messages the template refuses, for tools or calls of
+        them that it leaves out, for a second beginning-of-sequence token, and where the text of a special token inside
+        a message, a call or a tool cannot be kept as text.
         """
         if not messages:
             raise SuiteError("there are no messages to render")
-        ids = self._raw_ids(messages) if self.chat_template == "none" else self._chat_ids(messages)
+        ids = self._raw_ids(messages, tools) if self.chat_template == "none" else self._chat_ids(messages, tools)
         if not ids:
             raise SuiteError(f"the messages render to no tokens at all with the tokenizer of {self._name}")
         bos = self.tokenizer.bos_token_id
@@ -97,36 +103,69 @@ class Renderer:
     def _name(self) -> str:
         return str(self.tokenizer.name_or_path or "the target")
 
-    def _raw_ids(self, messages: Sequence[Message]) -> list[int]:
+    def _raw_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> list[int]:
+        if tools or any(message.get("tool_calls") for message in messages):
+            raise SuiteError("raw text (chat_template: none) has no place for tools; name a template that shows them")
         text = "\n\n".join(message["content"] for message in messages)
         front = self.tokenizer.encode("", add_special_tokens=True)
         bos = self.tokenizer.bos_token_id
         opening = [bos] if bos is not None and bos in front else []
         return opening + self._encode_text(text)
 
-    def _chat_ids(self, messages: Sequence[Message]) -> list[int]:
-        text = self._render(messages)
-        if not any(self._special and self._special.search(message["content"]) for message in messages):
+    def _chat_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> list[int]:
+        messages = [with_arguments_read(message) for message in messages]
+        text = self._render(messages, tools)
+        self._refuse_left_out(messages, tools, text)
+        if not self._special:
             return self._encode(text)
-        return self._ids_with_contents_as_text(messages, text)
+        calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
+        if any(self._special.search(said) for said in _strings([calls, list(tools or ())])):
+            raise self._cannot_keep_text("it stands in a tool or in a call of one")
+        if not any(self._special.search(message["content"]) for message in messages):
+            return self._encode(text)
+        return self._ids_with_contents_as_text(messages, tools, text)
 
-    def _ids_with_contents_as_text(self, messages: Sequence[Message], text: str) -> list[int]:
+    def _refuse_left_out(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, text: str
+    ) -> None:
+        """Raise `SuiteError` where the template renders the same without the tools, or without calls of them."""
+        uncalled = [{key: value for key, value in one.items() if key != "tool_calls"} for one in messages]
+        unheard = [{**one, "content": f"{one['content']}."} if one["role"] == "tool" else one for one in messages]
+        without = {
+            "tools": bool(tools) and self._render(messages, None) == text,
+            "calls of tools": uncalled != list(messages) and self._render(uncalled, tools) == text,
+            "answers of tools": unheard != list(messages) and self._render(unheard, tools) == text,
+        }
+        for what, left_out in without.items():
+            if left_out:
+                raise SuiteError(
+                    f"the chat template of {self._name} leaves {what} out, so that the model would not know of them; "
+                    "name a template that shows them (chat_template: PATH.jinja, as vllm serve --chat-template takes)"
+                )
+
+    def _ids_with_contents_as_text(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, text: str
+    ) -> list[int]:
         """Encode a rendering in which only the special tokens that the template wrote are control tokens."""
-        blank, pieces = self._around_contents(messages)
-        contents = [message["content"] for message in messages]
+        blank, pieces = self._around_contents(messages, tools)
+        contents = [message["content"] for message in messages if message["content"]]
         for shown in (contents, [content.strip() for content in contents]):
             if "".join(_interleave(pieces, shown)) == text:
                 break
         else:
             raise self._cannot_keep_text("its chat template rewrites what messages say")
-        if self._segment_ids(pieces, [_SENTINEL.format(n) for n in range(len(messages))]) != self._encode(blank):
+        if self._segment_ids(pieces, [_SENTINEL.format(n) for n in range(len(contents))]) != self._encode(blank):
             raise self._cannot_keep_text("its tokens depend on what stands before a control token")
         return self._segment_ids(pieces, shown)
 
-    def _around_contents(self, messages: Sequence[Message]) -> tuple[str, list[str]]:
+    def _around_contents(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None
+    ) -> tuple[str, list[str]]:
         """Render with a mark in place of each content; return that text and the template's pieces around the marks."""
-        marks = [_SENTINEL.format(n) for n in range(len(messages))]
-        blank = self._render([{**message, "content": mark} for message, mark in zip(messages, marks, strict=True)])
+        marks = [_SENTINEL.format(n) for n in range(sum(bool(message["content"]) for message in messages))]
+        left = iter(marks)
+        marked = [{**message, "content": next(left)} if message["content"] else message for message in messages]
+        blank = self._render(marked, tools)
         pieces = re.split("|".join(map(re.escape, marks)), blank)
         if re.findall("|".join(map(re.escape, marks)), blank) != marks:
             raise self._cannot_keep_text("its chat template leaves out, repeats or reorders messages")
@@ -145,12 +184,13 @@ class Renderer:
             run += piece[end:] + content
         return ids + self._encode_text(run)
 
-    def _render(self, messages: Sequence[Message]) -> str:
+    def _render(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> str:
         from jinja2 import TemplateError
 
+        shown = {} if not tools else {"tools": list(tools)}
         try:
             text: str = self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=True, **self.template_options
+                list(messages), tokenize=False, add_generation_prompt=True, **shown, **self.template_options
             )
         except (TemplateError, ValueError, TypeError) as fault:
             roles = ", ".join(message["role"] for message in messages)
@@ -170,6 +210,32 @@ class Renderer:
             f"a message holds the text of a special token of {self._name}, which cannot be kept as plain text: {why}; "
             "take that text out of the prompt"
         )
+
+
+def template_file(path: str) -> str:
+    """Return the text of a chat template of the user's own; raise `SuiteError` for a file that cannot be read."""
+    place = Path(path).expanduser()
+    try:
+        return place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SuiteError(
+            f"chat_template: there is no file {path} (looked from {Path.cwd()}); it is model, none, or a file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as fault:
+        raise SuiteError(f"chat_template: {path} cannot be read: {fault}") from fault
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every text in a JSON value, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
 
 
 def _by_transformers(name_or_path: str, options: Mapping[str, Any]) -> Any:

@@ -77,7 +77,12 @@ class FolderTokenizer:
         return str(self._core.decode(list(ids), skip_special_tokens=skip_special_tokens))
 
     def apply_chat_template(
-        self, messages: Sequence[Mapping[str, str]], *, tokenize: bool, add_generation_prompt: bool
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tokenize: bool,
+        add_generation_prompt: bool,
+        tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> str:
         """Return the text of a conversation; raises `jinja2.TemplateError` where the template refuses it."""
         if tokenize or self.chat_template is None:
@@ -85,7 +90,7 @@ class FolderTokenizer:
         if self._template is None:
             self._template = compile_template(self.chat_template)
         return self._template.render(
-            messages=messages, tools=None, documents=None, add_generation_prompt=add_generation_prompt, **self._named
+            messages=messages, tools=tools, documents=None, add_generation_prompt=add_generation_prompt, **self._named
         )
 
 

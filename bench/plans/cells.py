@@ -128,7 +128,7 @@ def _group(
 
 def cell_id(key: CellKey) -> str:
     """Return a readable, harmless and unique name: backend, arm and suite in words, and a hash of the whole key."""
-    text = json.dumps(key.model_dump(mode="json"), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(key.as_data(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     words = f"{key.backend} {key.arm.label} {key.suite}{_load_word(key.load)}"
     return f"{slug(words, limit=80)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -149,6 +149,7 @@ def _cell(plan: Plan, backend: BackendSpec, suite: Suite, load: Load, item: Plan
         suite_hash=suite.hash,
         load=load,
         sampling=plan.sampling,
+        request_sampling="recorded" if plan.request_sampling == "recorded" else None,
     )
     return CellRecord(cell_id=cell_id(key), key=key, expected_turns=turns, left_out=item.left_out)
 

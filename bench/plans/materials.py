@@ -31,6 +31,8 @@ class Materials:
     suites: tuple[Suite, ...]
     identify: Callable[[str], ModelIdentity]
     """Which weights a model name means on this machine, right now."""
+    chat_template_hash: str | None = None
+    """sha256 of the plan's own template; null where it is the target's, or there is none."""
 
     @cached_property
     def first(self) -> FirstPrompts:
@@ -44,15 +46,18 @@ def gather(plan: Plan) -> Materials:
     Raises `BackendError` for a model that is not there, `SuiteError` for a tokenizer or suite that cannot be read.
     """
     if plan.target is None:
+        if plan.chat_template not in ("model", "none"):
+            raise SuiteError("chat_template: a file renders prompts to token ids, which needs a target; name one")
         return Materials(None, tuple(spec.load(None) for spec in plan.suites), _served)
     from draftmark.backends.model_files import identity
     from draftmark.backends.models import locate
-    from draftmark.suites.rendering import Renderer
+    from draftmark.suites.rendering import Renderer, template_file
 
     path, options = locate(plan.target).pretrained()
     renderer = Renderer.load(path, chat_template=plan.chat_template, **options)
     suites = tuple(spec.load(renderer) for spec in plan.suites)
-    return Materials(renderer, suites, lambda name: identity(locate(name)))
+    own = None if plan.chat_template in ("model", "none") else text_hash(template_file(plan.chat_template))
+    return Materials(renderer, suites, lambda name: identity(locate(name)), own)
 
 
 def _served(name: str) -> ModelIdentity:
@@ -69,7 +74,7 @@ def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer | None
                 found[suite.name, prompt.question_id] = None
                 continue
             try:
-                ids = renderer.prompt_ids(messages(prompt, []))
+                ids = renderer.prompt_ids(messages(prompt, []), prompt.tools)
             except SuiteError as fault:
                 raise SuiteError(f"{suite.name}, question {prompt.question_id!r}: {fault}") from fault
             if prompt.prompt_tokens is not None and len(ids) != prompt.prompt_tokens:
@@ -87,7 +92,7 @@ def first_lengths(suites: Iterable[Suite], first: FirstPrompts) -> dict[tuple[st
     for suite in suites:
         for prompt in suite.prompts:
             ids = first[suite.name, prompt.question_id]
-            words = sum(len(message["content"].split()) for message in messages(prompt, []))
+            words = sum(len((message["content"] or "").split()) for message in messages(prompt, []))
             found[suite.name, prompt.question_id] = words if ids is None else len(ids)
     return found
 

@@ -61,8 +61,10 @@ class PlanSettings(BaseModel):
     """Turns per arm before anything is measured, each time the engine starts; with prompts of their own."""
     baseline: bool = True
     """False allows a plan without the drafter `none`; nothing can be compared then."""
-    chat_template: Literal["model", "none"] = "model"
-    """The target's own template, or the prompts as raw text."""
+    chat_template: Annotated[str, Field(min_length=1, max_length=500)] = "model"
+    """`model` for the target's own template, `none` for the prompts as raw text, or a file with a template to use."""
+    request_sampling: Literal["plan", "recorded"] = "plan"
+    """Whether recorded requests are sampled by the plan, which is comparable, or each as it was."""
 
 
 class Plan(PlanSettings):
@@ -80,8 +82,9 @@ class Plan(PlanSettings):
         return self.target or next((name for name in served if name is not None), "unnamed")
 
     def as_data(self) -> dict[str, Any]:
-        """Return the plan as plain JSON values with every default filled in."""
-        return self.model_dump(mode="json")
+        """Return the plan as plain JSON values, defaults filled in; keys that came later are left out at theirs."""
+        data = self.model_dump(mode="json")
+        return {key: value for key, value in data.items() if key not in _CAME_LATER or value != _CAME_LATER[key]}
 
     @property
     def hash(self) -> str:
@@ -89,6 +92,9 @@ class Plan(PlanSettings):
         text = json.dumps(self.as_data(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+
+_CAME_LATER = {"request_sampling": "plan"}
+"""Keys to their defaults, with which the hashes of older plans hold."""
 
 _TABLES: dict[str, KindTable[Any]] = {"backends": BACKENDS, "drafters": DRAFTERS, "suites": SUITES}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from draftmark.backends.base import Backend
     from draftmark.bench.running.questions import Question, Questions
     from draftmark.bench.running.schedule import Due, Visit
-    from draftmark.results.records import CellRecord
+    from draftmark.results.records import CellKey, CellRecord, Sampling
     from draftmark.suites.prompt import Prompt
 
 _NO_ANSWER = "an earlier turn of this conversation gave no answer to go on from"
@@ -58,6 +58,7 @@ class Asker:
         prompt, turn_index, repeat = visit.prompt, visit.turn_index, visit.repeat
         seed = turn_seed(cell.key.sampling.seed, cell.key.suite, prompt.question_id, turn_index, repeat)
         asked = text_hash(prompt.turns[turn_index])
+        sampling = effective_sampling(cell.key, prompt)
         try:
             question = self._questions.question(cell.cell_id, cell.key.suite, prompt, repeat, turn_index)
         except SuiteError as fault:
@@ -67,8 +68,16 @@ class Asker:
                 seen = _failure("earlier-turn-failed", _NO_ANSWER)
             else:
                 asked = question.hash
-                seen = await self._ask(cell, question, seed)
-        facts = {"turn_index": turn_index, "repeat": repeat, "order": order, "seed": seed, "prompt_hash": asked}
+                seen = await self._ask(cell, question, sampling, seed)
+        facts: dict[str, Any] = {
+            "turn_index": turn_index,
+            "repeat": repeat,
+            "order": order,
+            "seed": seed,
+            "prompt_hash": asked,
+        }
+        if sampling != cell.key.sampling:
+            facts["sampling"] = sampling
         if due is not None:
             facts |= {"scheduled_s": due.at_s, "held_s": due.held_s}
         return _record(cell, prompt, seen, self._facts | facts)
@@ -78,15 +87,17 @@ class Asker:
         seed = turn_seed(cell.key.sampling.seed, "warm-up", prompt.question_id, 0, 0)
         question = self._questions.opening(prompt)
         facts = {"phase": "warmup", "repeat": repeat, "seed": seed, "prompt_hash": question.hash}
-        return _record(cell, prompt, await self._ask(cell, question, seed), self._facts | facts)
+        return _record(cell, prompt, await self._ask(cell, question, cell.key.sampling, seed), self._facts | facts)
 
-    async def _ask(self, cell: CellRecord, question: Question, seed: int) -> Observation:
+    async def _ask(self, cell: CellRecord, question: Question, sampling: Sampling, seed: int) -> Observation:
         request = TurnRequest(
             question.ids,
-            cell.key.sampling,
+            sampling,
             seed,
             at_once=cell.key.load.at_once,
             messages=question.messages,
+            tools=question.tools,
+            response_format=question.response_format,
         )
         sent_s = self._clock()
         try:
@@ -100,6 +111,13 @@ class Asker:
             failed = _failure("engine-error", f"{type(fault).__name__}: {fault}")
         stamps = {"sent_s": sent_s - self._zero_s, "done_s": self._clock() - self._zero_s}
         return failed.model_copy(update=stamps)
+
+
+def effective_sampling(key: CellKey, prompt: Prompt) -> Sampling:
+    """Return how a prompt's turns are sampled in a cell: by the plan, or as its request was where that is replayed."""
+    if key.request_sampling is None or prompt.sampling is None:
+        return key.sampling
+    return prompt.sampling.over(key.sampling)
 
 
 def _shifted(seen: Observation, zero_s: float) -> Observation:

@@ -6,9 +6,9 @@ A recorded conversation is asked with its recorded answers instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded
+from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded, request_hash
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.materials import FirstPrompts
@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 class Question:
     """One turn as it is asked: its conversation, and the same in the target's tokens where its tokenizer is at hand."""
 
-    messages: tuple[dict[str, str], ...]
+    messages: tuple[dict[str, Any], ...]
     ids: tuple[int, ...] | None
+    tools: tuple[dict[str, Any], ...] | None = None
+    """In the ids already, where there are any."""
+    response_format: dict[str, Any] | None = None
 
     @property
     def hash(self) -> str:
-        """Of the ids, else of the messages; equal hashes were asked the same thing."""
-        return messages_hash(self.messages) if self.ids is None else ids_hash(self.ids)
+        """Of the ids, else of the messages and tools, and the answer's form; equal hashes were asked the same thing."""
+        if self.ids is not None:
+            return request_hash(ids_hash(self.ids), response_format=self.response_format)
+        tools = None if self.tools is None else list(self.tools)
+        return request_hash(messages_hash(self.messages), tools=tools, response_format=self.response_format)
 
 
 class Questions:
@@ -51,7 +57,7 @@ class Questions:
 
     def opening(self, prompt: Prompt) -> Question:
         """Return the first turn of a prompt that no suite holds; raises `SuiteError` where it cannot be rendered."""
-        return self._rendered(messages(prompt, []))
+        return self._rendered(prompt, messages(prompt, []))
 
     def question(self, cell_id: str, suite: str, prompt: Prompt, repeat: int, turn_index: int) -> Question | None:
         """Return what one turn asks one cell; null where an earlier answer of the conversation is missing.
@@ -59,14 +65,15 @@ class Questions:
         Raises `SuiteError` where the conversation cannot be rendered.
         """
         if turn_index == 0:
-            return Question(tuple(messages(prompt, [])), self._first[suite, prompt.question_id])
+            ids = self._first[suite, prompt.question_id]
+            return Question(tuple(messages(prompt, [])), ids, prompt.tools, prompt.response_format)
         if prompt.messages is not None:
-            return self._rendered(recorded(prompt, turn_index))
+            return self._rendered(prompt, recorded(prompt, turn_index))
         answers = self._answers.get((cell_id, prompt.question_id, repeat), {})
         if any(index not in answers for index in range(turn_index)):
             return None
-        return self._rendered(messages(prompt, [answers[index] for index in range(turn_index)]))
+        return self._rendered(prompt, messages(prompt, [answers[index] for index in range(turn_index)]))
 
-    def _rendered(self, conversation: list[dict[str, str]]) -> Question:
-        ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation))
-        return Question(tuple(conversation), ids)
+    def _rendered(self, prompt: Prompt, conversation: list[dict[str, Any]]) -> Question:
+        ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation, prompt.tools))
+        return Question(tuple(conversation), ids, prompt.tools, prompt.response_format)

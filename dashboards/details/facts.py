@@ -87,6 +87,8 @@ def _asked(manifest: RunManifest) -> Pairs:
     for record in manifest.cells:
         sampling = record.key.sampling.model_dump(mode="json")
         load = record.key.load.model_dump(mode="json", exclude_none=True)
+        if record.key.request_sampling is not None:
+            sampling["sampling of requests"] = record.key.request_sampling
         told = {**sampling, **{f"load: {name}": value for name, value in load.items()}}
         for name, value in told.items():
             values.setdefault(_SPOKEN.get(name, name.replace("_", " ")), []).append(_plain(value))

@@ -125,10 +125,13 @@ def _conditions(entry: Entry, *, short: bool) -> dict[str, str]:
     return {
         "suite hash": key.suite_hash[:end],
         "weights": weights or "not stated",
-        "chat template": _words(manifest.plan.get("chat_template", "not stated")),
+        "chat template": (manifest.chat_template_hash or _words(manifest.plan.get("chat_template", "not stated")))[
+            :end
+        ],
         "load": entry.cell.load,
         **{f"load: {_spaced(name)}": _words(value) for name, value in open_load.items() if value is not None},
         **{_spaced(name): _words(value) for name, value in sampling.items()},
+        **({} if key.request_sampling is None else {"sampling of requests": key.request_sampling}),
     }
 
 

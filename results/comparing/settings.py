@@ -51,7 +51,7 @@ _HARDWARE = ("cpu", "cores", "gpus")
 def run_changes(before: RunManifest, after: RunManifest) -> list[SettingChange]:
     """Return what differs between whole runs, what forbids a comparison first."""
     found = [*_machine(before, after), *_target(before.target, after.target), *_draft_models(before, after)]
-    found += _plan(before.plan, after.plan)
+    found += [*_template(before, after), *_plan(before.plan, after.plan)]
     return sorted(found, key=lambda change: not change.forbids)
 
 
@@ -68,7 +68,7 @@ def cell_changes(
     one, other = before.key, after.key
     found = [
         SettingChange(field=name, before=was, after=now, forbids=True)
-        for name in ("backend", "suite", "suite_hash")
+        for name in ("backend", "suite", "suite_hash", "request_sampling")
         if (was := getattr(one, name)) != (now := getattr(other, name))
     ]
     greedy = one.sampling.temperature == other.sampling.temperature == 0
@@ -175,13 +175,22 @@ def _shortened(files: Mapping[str, str]) -> dict[str, str]:
     return {name: digest[:12] for name, digest in files.items()}
 
 
-_OF_CELLS = frozenset({"name", "target", "backends", "drafters", "suites", "load", "sampling"})
+_OF_CELLS = frozenset(
+    {"name", "target", "backends", "drafters", "suites", "load", "sampling", "request_sampling", "chat_template"}
+)
 """Parts of a plan that its cells tell, or that name things only."""
 
 
 def _plan(before: dict[str, Any], after: dict[str, Any]) -> Iterator[SettingChange]:
     kept = [{name: value for name, value in plan.items() if name not in _OF_CELLS} for plan in (before, after)]
-    yield from _differing("plan", kept[0], kept[1], lambda name: name == "chat_template")
+    yield from _differing("plan", kept[0], kept[1], lambda name: False)
+
+
+def _template(before: RunManifest, after: RunManifest) -> Iterator[SettingChange]:
+    """Compare chat templates by what they say, where a plan named a file, wherever that lies."""
+    was, now = ((run.chat_template_hash or run.plan.get("chat_template")) for run in (before, after))
+    if was != now and was is not None and now is not None:
+        yield SettingChange(field="plan.chat_template", before=was, after=now, forbids=True)
 
 
 def _differing(

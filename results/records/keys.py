@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, NonNegativeInt, PositiveInt
 
@@ -67,3 +67,10 @@ class CellKey(Record):
     load: Load = ClosedLoad()
     """How requests arrive."""
     sampling: Sampling = Sampling()
+    request_sampling: Literal["recorded"] | None = None
+    """`recorded`: a recorded request is sampled as it was, where it says so, and not by `sampling`."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the key as plain JSON values, without fields that came later where they are null."""
+        data = self.model_dump(mode="json")
+        return {name: value for name, value in data.items() if name != "request_sampling" or value is not None}

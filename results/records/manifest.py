@@ -104,6 +104,8 @@ class RunManifest(Record):
     plan: dict[str, Any]
     """The plan with every default filled in; the same dict resumes the run."""
     plan_hash: Identifier
+    chat_template_hash: Identifier | None = None
+    """sha256 of the plan's own chat template; null where prompts were rendered by the target's, or not at all."""
     target: ModelIdentity
     models: list[ModelIdentity] = Field(default_factory=list)
     """Draft models."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from draftmark.results.records.base import SCHEMA_VERSION, Count, Identifier, Record, Seconds, TokenId
+from draftmark.results.records.keys import Sampling
 
 
 class StepColumns(Record):
@@ -127,5 +128,7 @@ class TurnRecord(Observation):
     sub_category: str | None = None
     seed: NonNegativeInt | None = None
     """The seed this turn was given."""
+    sampling: Sampling | None = None
+    """How this turn's tokens were chosen, where its request said so; null for the cell's own sampling."""
     prompt_hash: Identifier
     """sha256 of the prompt's ids (or text); equal hashes were asked the same thing."""

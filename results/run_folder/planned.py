@@ -39,7 +39,7 @@ def _facts(old: RunManifest, new: RunManifest) -> tuple[dict[str, Any], dict[str
 
 def _kept(manifest: RunManifest) -> dict[str, Any]:
     cells = {cell.cell_id: cell.model_dump(mode="json", include={"key", "expected_turns"}) for cell in manifest.cells}
-    kept = manifest.model_dump(mode="json", include={"plan_hash", "target", "models", "suites"})
+    kept = manifest.model_dump(mode="json", include={"plan_hash", "chat_template_hash", "target", "models", "suites"})
     return {**kept, "cells": cells}
 
 

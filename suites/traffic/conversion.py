@@ -177,7 +177,7 @@ def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:
 
 def _row(name: str, request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
     said = [
-        (message.role, message.content if hasher is None else hasher.text(message.content))
+        (message.role, message.content if hasher is None else hasher.text(message.content or ""))
         for message in request.messages
     ]
     row: dict[str, Any] = {"question_id": name}

@@ -204,7 +204,7 @@ class ApartBackend(FakeBackend):
 class FakeRenderer:
     """Character codes, with roles spelt out."""
 
-    def prompt_ids(self, messages: Sequence[dict[str, str]]) -> list[int]:
+    def prompt_ids(self, messages: Sequence[dict[str, Any]], tools: object = None) -> list[int]:
         return [ord(c) for message in messages for c in f"{message['role']}:{message['content']}\n"]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -46,7 +46,7 @@ def test_first_prompts_are_rendered_once_per_suite_and_question(fake: Any, make_
 
 
 class Refusing:
-    def prompt_ids(self, messages: list[dict[str, str]]) -> list[int]:
+    def prompt_ids(self, messages: list[dict[str, Any]], tools: object = None) -> list[int]:
         raise SuiteError("the template refuses this")
 
     def decode(self, ids: Any) -> str:
