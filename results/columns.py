@@ -55,6 +55,8 @@ class CellColumns:
     """The turn ended at max_tokens."""
     stopped: Mask
     """The turn ended at a stop string."""
+    cut_early: Mask
+    """The turn was cut for its length before max_tokens: by the context, or by a limit of the server."""
     question: Ints
     category: Ints
     detail: Ints
@@ -76,8 +78,16 @@ class CellColumns:
     """Number of output ids; -1 where the engine gave none."""
     thinking: Ints
     """Tokens at the start of the output that are thinking; -1 unknown."""
+    grams: Ints
+    """Sequences of four tokens in the output, or of four words where only its text is known; 0 where there are none."""
+    repeated_grams: Ints
+    """How many of them came before in the same output."""
     prompt_tokens: Ints
     """-1 unknown."""
+    asked_tokens: Ints
+    """Of the prompt by the target's own tokenizer, before it was sent; -1 unknown."""
+    cached_tokens: Ints
+    """How many of the prompt's tokens the engine took from its prefix cache; -1 where it does not say with the turn."""
     scheduled_s: Floats
     held_s: Floats
     """Seconds for which a cap on the turns in flight held it back; NaN without one."""

@@ -66,10 +66,12 @@ class Builder:
         category = turn.category if turn.category is not None else UNCATEGORISED
         detail = category if turn.sub_category is None else f"{category}/{turn.sub_category}"
         kind, key = _output(turn)
+        grams, repeated = _grams(turn)
         return {
             "ok": ok,
             "truncated": ok and turn.finish_reason == "length",
             "stopped": ok and turn.finish_reason == "stop",
+            "cut_early": ok and turn.finish_reason == "context",
             "question": self._code("question", turn.question_id),
             "category": self._code("category", category),
             "detail": self._code("detail", detail),
@@ -83,7 +85,11 @@ class Builder:
             "tokens": _count(turn.output_tokens),
             "output_ids": -1 if turn.output_ids is None else len(turn.output_ids),
             "thinking": _thinking(turn),
+            "grams": grams,
+            "repeated_grams": repeated,
             "prompt_tokens": _count(turn.prompt_tokens),
+            "asked_tokens": _count(turn.asked_tokens),
+            "cached_tokens": _cached(turn),
             **_reported(turn),
             "has_steps": ok and steps is not None,
             "inferred_steps": ok and steps is not None and turn.steps_inferred,
@@ -141,6 +147,7 @@ class Builder:
 _TYPECODES = {"Mask": "b", "Shorts": "h", "Ints": "i", "Keys": "q"}
 _DTYPES: dict[str, Any] = {"b": np.bool_, "h": np.int16, "i": np.int32, "q": np.int64, "d": np.float64}
 _MOST_PER_STEP = np.iinfo(np.int16).max
+_MOST_TOKENS = np.iinfo(np.int32).max
 
 
 def _of_unknown_tokens(turn: TurnRecord) -> TurnRecord:
@@ -204,3 +211,18 @@ def _output(turn: TurnRecord) -> tuple[int, int]:
     if turn.output_text is not None:
         return 2, _key(turn.output_text.encode())
     return 0, 0
+
+
+def _grams(turn: TurnRecord) -> tuple[int, int]:
+    """Return how many sequences of four tokens (words, where only a text is known) an output has, and repeated ones."""
+    found = _four((turn.output_text or "").split() if turn.output_ids is None else turn.output_ids)
+    return len(found), len(found) - len(set(found))
+
+
+def _four(tokens: list[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False))
+
+
+def _cached(turn: TurnRecord) -> int:
+    told = turn.details.get("cached_prompt_tokens")
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= _MOST_TOKENS else -1

@@ -74,7 +74,16 @@ class CellSummary(Record):
 
 
 LampName = Literal[
-    "prompts", "speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values"
+    "prompts",
+    "answers",
+    "speculation",
+    "baseline",
+    "losslessness",
+    "client",
+    "launches",
+    "identities",
+    "failures",
+    "values",
 ]
 LAMP_NAMES: tuple[LampName, ...] = get_args(LampName)
 """What lamps speak of, in the order in which they are shown."""

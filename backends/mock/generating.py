@@ -76,6 +76,8 @@ class Answer:
     visible: int
     """Characters of the text before the stop string."""
     reasoning_tokens: int
+    loop: int | None = None
+    """Tokens after which its text begins anew; null where it goes on."""
 
     @property
     def end_s(self) -> float:
@@ -85,14 +87,18 @@ class Answer:
     def text(self, first: int = 0, tokens: int | None = None) -> str:
         """Return the text of some tokens, from index `first` on; nothing of a stop string."""
         last = self.tokens if tokens is None else first + tokens
-        before = sum(len(word(index)) for index in range(first)) if self.stopped_by else 0
-        text = "".join(word(index) for index in range(first, last))
+        before = sum(len(word(self._place(index))) for index in range(first)) if self.stopped_by else 0
+        text = "".join(word(self._place(index)) for index in range(first, last))
         return text[: max(0, self.visible - before)] if self.stopped_by else text
 
     def token_ids(self, first: int = 0, tokens: int | None = None) -> list[int]:
         """Return the ids of some tokens."""
         last = self.tokens if tokens is None else first + tokens
-        return [FIRST_TOKEN_ID + index for index in range(first, last)]
+        return [FIRST_TOKEN_ID + self._place(index) for index in range(first, last)]
+
+    def _place(self, index: int) -> int:
+        """Return which token of the text stands at an index."""
+        return index if self.loop is None else index % self.loop
 
 
 def answer(ask: Ask, settings: MockSettings) -> Answer:

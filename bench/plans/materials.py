@@ -106,6 +106,9 @@ def prompt_records(
         ids = None if index else first[suite.name, prompt.question_id]
         return None if ids is None else list(ids)
 
+    def planned(prompt: Prompt, index: int) -> int | None:
+        return None if index else prompt.prompt_tokens
+
     return [
         PromptRecord(
             suite=suite.name,
@@ -115,7 +118,7 @@ def prompt_records(
             sub_category=prompt.sub_category,
             difficulty=prompt.difficulty,
             text_hash=text_hash(text),
-            prompt_tokens=None if ids is None else len(ids),
+            prompt_tokens=planned(prompt, index) if ids is None else len(ids),
             prompt_ids=ids,
         )
         for suite in suites

@@ -57,7 +57,7 @@ class Asker:
         """
         prompt, turn_index, repeat = visit.prompt, visit.turn_index, visit.repeat
         seed = turn_seed(cell.key.sampling.seed, cell.key.suite, prompt.question_id, turn_index, repeat)
-        asked = text_hash(prompt.turns[turn_index])
+        asked, tokens = text_hash(prompt.turns[turn_index]), None
         sampling = effective_sampling(cell.key, prompt)
         try:
             question = self._questions.question(cell.cell_id, cell.key.suite, prompt, repeat, turn_index)
@@ -67,7 +67,7 @@ class Asker:
             if question is None:
                 seen = _failure("earlier-turn-failed", _NO_ANSWER)
             else:
-                asked = question.hash
+                asked, tokens = question.hash, None if question.ids is None else len(question.ids)
                 seen = await self._ask(cell, question, sampling, seed)
         facts: dict[str, Any] = {
             "turn_index": turn_index,
@@ -75,6 +75,7 @@ class Asker:
             "order": order,
             "seed": seed,
             "prompt_hash": asked,
+            "asked_tokens": tokens,
         }
         if sampling != cell.key.sampling:
             facts["sampling"] = sampling

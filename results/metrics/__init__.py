@@ -12,6 +12,7 @@ from draftmark.results.metrics.identities import broken_identities
 from draftmark.results.metrics.losslessness import LOSSLESSNESS
 from draftmark.results.metrics.overhead import OVERHEAD
 from draftmark.results.metrics.positions import POSITIONS
+from draftmark.results.metrics.repetition import REPETITION
 from draftmark.results.metrics.speedup import SPEEDUP
 from draftmark.results.metrics.throughput import THROUGHPUT
 from draftmark.results.metrics.timing import TIMING
@@ -31,6 +32,7 @@ METRICS: dict[str, Metric] = {
         *GOODPUT,
         *ACHIEVED,
         *LOSSLESSNESS,
+        *REPETITION,
         *POSITIONS,
     )
 }

@@ -20,5 +20,6 @@ class PromptRecord(Record):
     text_hash: Identifier
     """sha256 of this turn's user text."""
     prompt_tokens: int | None = None
-    """Tokens after the chat template; null for later turns, which depend on earlier answers."""
+    """Tokens after the chat template, as its suite promises where no tokenizer is at hand; null for later turns, which
+    depend on earlier answers."""
     prompt_ids: list[int] | None = None

@@ -130,5 +130,8 @@ class TurnRecord(Observation):
     """The seed this turn was given."""
     sampling: Sampling | None = None
     """How this turn's tokens were chosen, where its request said so; null for the cell's own sampling."""
+    asked_tokens: Count | None = None
+    """Tokens of the prompt as it was rendered with the target's own tokenizer, whether it was sent in ids or in
+    messages; null where that is not at hand."""
     prompt_hash: Identifier
     """sha256 of the prompt's ids (or text); equal hashes were asked the same thing."""

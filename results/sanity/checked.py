@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.results.sanity.answers import check_answers, check_loops
 from draftmark.results.sanity.baseline import check_baseline
 from draftmark.results.sanity.cell import CheckedCell
 from draftmark.results.sanity.client import check_lateness
 from draftmark.results.sanity.counts import check_counts
 from draftmark.results.sanity.output import check_output
+from draftmark.results.sanity.prefix_cache import check_prefix_cache
 from draftmark.results.sanity.prompt_tokens import check_prompt_tokens
 from draftmark.results.sanity.prompts import check_prompts
 from draftmark.results.sanity.running import (
@@ -18,7 +20,7 @@ from draftmark.results.sanity.running import (
     check_launches,
     check_machines,
 )
-from draftmark.results.sanity.sources import check_prefix_cache, check_sources
+from draftmark.results.sanity.sources import check_sources
 from draftmark.results.sanity.speculation import check_speculation
 from draftmark.results.sanity.throughput import check_throughput
 from draftmark.results.sanity.values import check_values
@@ -40,6 +42,7 @@ _PER_CELL = (
     check_counts,
     check_sources,
     check_failures,
+    check_answers,
     check_values,
     check_throughput,
     check_prompt_tokens,
@@ -61,7 +64,8 @@ def check_run(manifest: RunManifest, cells: Sequence[CellSummary], found: Iterab
         cells: The cells' summaries over all turns.
         found: What `check_group` returned for every group.
     """
-    return merged([*found, *check_prompts(manifest), *check_machines(manifest), *check_any_token(cells)])
+    whole = [*check_loops(cells), *check_machines(manifest), *check_any_token(cells)]
+    return merged([*found, *check_prompts(manifest), *whole])
 
 
 def merged(lamps: Iterable[Lamp]) -> list[Lamp]:

@@ -39,18 +39,6 @@ def check_sources(cell: CheckedCell) -> Iterator[Lamp]:
         yield cell.lamp("identities", "ok", AGREE.format(sources=", ".join(sources)))
 
 
-def check_prefix_cache(cell: CheckedCell) -> Iterator[Lamp]:
-    """Yield how much of the prompts a prefix cache answered: repeated prompts then look faster than fresh ones."""
-    hits = sum(difference(window).get("cached_prompt_tokens", 0.0) for window in _windows(cell))
-    read = sum(difference(window).get("prompt_tokens", 0.0) for window in _windows(cell))
-    if hits > 0 and read > 0:
-        text = (
-            f"The engine took {min(hits / read, 1):.0%} of the prompt tokens from its prefix cache, so that prefill "
-            "and time to first token are those of prompts it had seen."
-        )
-        yield cell.lamp("values", "warning", text)
-
-
 def _compared(cell: CheckedCell) -> list[str]:
     """Return the sources that were held against each other; none where there was nothing to compare."""
     columns = cell.columns

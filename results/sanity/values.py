@@ -37,7 +37,7 @@ def check_values(cell: CheckedCell) -> Iterator[Lamp]:
         for text in impossible_metrics(cell.summary.metrics, draft_length=cell.summary.draft_length)
     ]
     yield from found
-    if all(lamp.level == "note" for lamp in found):
+    if not found:
         yield cell.lamp("values", "ok", OK)
 
 
@@ -64,8 +64,6 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
         throughput = summary.metrics.get("output_tps")
         if throughput is not None and throughput.value:
             yield cell.lamp("values", "fault", "There is a throughput although there are no tokens.")
-    elif empty:
-        yield cell.lamp("values", "note", f"{counted(empty, 'turn')} gave no token at all.")
     if beyond.any():
         yield cell.lamp("values", "fault", _beyond(cell, beyond))
     timeless = np.isfinite(columns.sent_s) & np.isnan(columns.first_s) & (columns.output_kind > 0)
@@ -79,9 +77,6 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
     if unknown:
         text = f"The engine did not say how many tokens {counted(unknown, 'turn')} gave."
         yield cell.lamp("values", "warning", text)
-    if summary.truncated == summary.turns_ok:
-        text = "Every answer was cut at max_tokens, so nothing is known about how these texts end."
-        yield cell.lamp("values", "note", text)
 
 
 def _beyond(cell: CheckedCell, beyond: Mask) -> str:

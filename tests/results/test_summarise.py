@@ -306,7 +306,7 @@ def test_a_good_run_has_every_lamp_and_no_alarm(
         store.write_divergences("b", [])
         lamps = summarise(store).lamps
     assert {lamp.name for lamp in lamps} == {
-        "speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values",
+        "answers", "speculation", "baseline", "losslessness", "client", "launches", "identities", "failures", "values",
     }  # fmt: skip
     assert [lamp for lamp in lamps if lamp.level in {"warning", "fault"}] == []
 

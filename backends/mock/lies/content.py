@@ -22,6 +22,8 @@ LONG_LINE = 200_000
 CHUNKS_MERGED = 3
 CACHED_SHARE, CACHED_TTFT = 0.9, 0.1
 """How much of a prompt a prefix cache holds, and what is left of the time to the first token."""
+PROMPT_LIMIT, ANSWER_LIMIT, LOOP = 24, 8, 5
+"""Tokens of a prompt and of an answer beyond which they are cut, and those that a loop goes over."""
 
 
 def _many_tokens(given: Answer) -> Answer:
@@ -173,6 +175,14 @@ def _prefix_ask(ask: Ask) -> Ask:
     return replace(ask, cached_tokens=int(ask.prompt_tokens * CACHED_SHARE))
 
 
+def _cut_prompt(ask: Ask) -> Ask:
+    return replace(ask, prompt_tokens=min(ask.prompt_tokens, PROMPT_LIMIT))
+
+
+def _at_most(tokens: int) -> Callable[[Ask], Ask]:
+    return lambda ask: replace(ask, limit=min(ask.limit, tokens))
+
+
 CONTENT = (
     Lie(
         "many-tokens",
@@ -273,5 +283,30 @@ CONTENT = (
         "The prompt counts one token more than was sent, as when its first token is doubled.",
         "A prompt of other length than was sent is an error or a loud warning.",
         ask=lambda ask: replace(ask, prompt_tokens=ask.prompt_tokens + 1),
+    ),
+    Lie(
+        "prompt-cut",
+        f"Of a prompt the last {PROMPT_LIMIT} tokens are read and counted.",
+        "A prompt of other length than was sent is an error or a loud warning that names the length.",
+        ask=_cut_prompt,
+    ),
+    Lie(
+        "answer-cut",
+        f"An answer ends by length after {ANSWER_LIMIT} tokens, however many were asked for.",
+        "Cut by the server and not by max_tokens, and said so.",
+        ask=_at_most(ANSWER_LIMIT),
+    ),
+    Lie(
+        "one-token",
+        "An answer ends by itself after its first token.",
+        "No decode step: acceptance and time per token are null, and a run of such answers is void.",
+        ask=_at_most(1),
+        answer=lambda given: replace(given, finish_reason="stop"),
+    ),
+    Lie(
+        "loops",
+        f"An answer says its first {LOOP} tokens over and over.",
+        "The share of repeated text is shown: drafters that copy are flattered by it.",
+        answer=lambda given: replace(given, loop=LOOP),
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftmark.results.records import Arm, ReportedCounts
-from draftmark.results.sanity.sources import check_prefix_cache, check_sources
+from draftmark.results.sanity.sources import check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,39 +181,6 @@ class TestPadding:
     def test_padding_that_nobody_saw_is_a_contradiction(self, lamps: Lamps, turns: Turns) -> None:
         ((level, _),) = lamps(turns(reported=None), window(drafting_steps=5.0, drafted_tokens=14.0))
         assert level == "fault"
-
-
-class TestPrefixCache:
-    @pytest.fixture
-    def share(self, make_checked: MakeChecked, turns: Turns) -> Callable[..., list[str]]:
-        def check(*windows: dict[str, float]) -> list[str]:
-            told = [{"session": 0, "launch": 0, "before": dict.fromkeys(one, 50.0), "after": one} for one in windows]
-            cell = replace(make_checked(turns(), NGRAM), engine={"windows": told} if told else None)
-            found = list(check_prefix_cache(cell))
-            assert {lamp.level for lamp in found} <= {"warning"}
-            return [lamp.text for lamp in found]
-
-        return check
-
-    def test_what_it_answered_is_told_over_all_windows(self, share: Callable[..., list[str]]) -> None:
-        first = {"cached_prompt_tokens": 50.0 + 30, "prompt_tokens": 50.0 + 100}
-        second = {"cached_prompt_tokens": 50.0 + 80, "prompt_tokens": 50.0 + 100}
-        (text,) = share(first, second)
-        assert text.startswith("The engine took 55% of the prompt tokens from its prefix cache")
-
-    @pytest.mark.parametrize(
-        "windows",
-        [
-            [],
-            [{"cached_prompt_tokens": 50.0, "prompt_tokens": 150.0}],
-            [{"prompt_tokens": 150.0}],
-            [{"cached_prompt_tokens": 80.0}],
-        ],
-    )
-    def test_no_hit_or_no_count_says_nothing(
-        self, share: Callable[..., list[str]], windows: list[dict[str, float]]
-    ) -> None:
-        assert share(*windows) == []
 
 
 class TestCountersAgainstAnswers:

@@ -51,21 +51,10 @@ def test_answers_without_a_token_measure_nothing(
     assert ("fault", "There is a throughput although there are no tokens.") in levels(cell)
 
 
-def test_some_empty_answers_are_noted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    turns = [make_turn("p1", output_tokens=0), make_turn("p2", output_tokens=4)]
-    assert levels(make_checked(turns)) == [("note", "1 turn gave no token at all."), ("ok", OK)]
-
-
 def test_unknown_token_counts_are_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     ((level, text),) = levels(make_checked([make_turn("p1"), make_turn("p2", output_tokens=4)]))
     assert level == "warning"
     assert "how many tokens 1 turn gave" in text
-
-
-def test_answers_that_were_all_cut_are_noted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    cut = [make_turn(f"p{n}", output_tokens=8, finish_reason="length") for n in range(2)]
-    assert [level for level, _ in levels(make_checked(cut))] == ["note", "ok"]
-    assert levels(make_checked([*cut, make_turn("p9", output_tokens=2, finish_reason="eos")])) == [("ok", OK)]
 
 
 @pytest.mark.parametrize(
