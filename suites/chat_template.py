@@ -9,7 +9,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jinja2 import TemplateError, nodes
+from jinja2 import TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -35,13 +35,25 @@ class _Generation(Extension):
 
 def compile_template(text: str) -> Template:
     """Return a template that is rendered with `messages`, `tools`, `documents`, `add_generation_prompt` and tokens."""
+    return _environment().from_string(text)
+
+
+def variables(text: str) -> set[str]:
+    """Return the names that a template reads from what it is rendered with; none of a text that is no template."""
+    try:
+        return meta.find_undeclared_variables(_environment().parse(text))
+    except TemplateSyntaxError:
+        return set()
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)  # local time, as transformers has
-    return environment.from_string(text)
+    return environment
 
 
 def _to_json(

@@ -69,7 +69,7 @@ class Renderer:
         """
         if tokenizer_options.get("trust_remote_code"):
             raise SuiteError(f"{name_or_path}: Draftmark runs no code that comes with a model (trust_remote_code)")
-        tokenizer: Any = None if template_options else folder_tokenizer(name_or_path, tokenizer_options)
+        tokenizer: Any = folder_tokenizer(name_or_path, tokenizer_options)
         if tokenizer is None:
             tokenizer = _by_transformers(name_or_path, tokenizer_options)
         return cls(tokenizer, chat_template=chat_template, template_options=template_options)

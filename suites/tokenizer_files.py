@@ -83,14 +83,22 @@ class FolderTokenizer:
         tokenize: bool,
         add_generation_prompt: bool,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
     ) -> str:
-        """Return the text of a conversation; raises `jinja2.TemplateError` where the template refuses it."""
+        """Return the text of a conversation; raises `jinja2.TemplateError` where the template refuses it.
+
+        `options` are further names for the template; they stand before the tokens' own.
+        """
         if tokenize or self.chat_template is None:
             raise ValueError("a template gives text alone, and there must be one")
         if self._template is None:
             self._template = compile_template(self.chat_template)
         return self._template.render(
-            messages=messages, tools=tools, documents=None, add_generation_prompt=add_generation_prompt, **self._named
+            messages=messages,
+            tools=tools,
+            documents=None,
+            add_generation_prompt=add_generation_prompt,
+            **{**self._named, **options},
         )
 
 

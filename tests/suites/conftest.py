@@ -30,12 +30,21 @@ _TEXT = (
 
 @pytest.fixture(scope="session")
 def make_tokenizer() -> Callable[..., Any]:
-    """Build a tokenizer with a given chat template; `bos` is put in front by the tokenizer itself, as Llama's does."""
+    """Build a tokenizer with a given chat template; `bos` is put in front by the tokenizer itself, as Llama's does.
+
+    `marks` become tokens of their own, control tokens at will.
+    """
 
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    def make(chat_template: str | None = CHATML, *, bos: str | None = None) -> Any:
+    def make(
+        chat_template: str | None = CHATML,
+        *,
+        bos: str | None = None,
+        marks: tuple[str, ...] = (),
+        control: bool = False,
+    ) -> Any:
         special = ["<|im_start|>", "<|im_end|>"] + ([bos] if bos else [])
         core = Tokenizer(models.BPE())
         core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -53,6 +62,7 @@ def make_tokenizer() -> Callable[..., Any]:
             core.post_processor = processors.TemplateProcessing(
                 single=f"{bos} $A", special_tokens=[(bos, core.token_to_id(bos))]
             )
+        core.add_tokens([AddedToken(mark, special=control, normalized=False) for mark in marks])
         named = {"bos_token": bos, "eos_token": "<|im_end|>"}
         build: Any = PreTrainedTokenizerFast
         return build(tokenizer_object=core, chat_template=chat_template, **named)

@@ -108,6 +108,26 @@ def test_raw_text_has_the_same_ids_with_a_token_that_the_tokenizer_puts_in_front
         assert found[0] == ours.tokenizer.bos_token_id
 
 
+SWITCHED = CHATML + (
+    "{% if add_generation_prompt and enable_thinking is defined and enable_thinking is false %}"
+    "{{ '<think>\n\n</think>\n\n' }}{% endif %}{{ bos_token }}"
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"enable_thinking": False}, {"enable_thinking": True, "bos_token": "x"}])
+def test_options_of_the_template_have_the_same_effect(saved: Callable[..., Path], options: dict[str, Any]) -> None:
+    ours, theirs = both(saved(SWITCHED), template_options=options)
+    found = ours.prompt_ids(CONVERSATIONS[0])
+    assert found == theirs.prompt_ids(CONVERSATIONS[0])
+    assert ("</think>" in ours.decode(found)) == (options.get("enable_thinking") is False)
+
+
+def test_options_of_the_template_leave_the_folder_to_no_one_else(saved: Callable[..., Path]) -> None:
+    renderer = Renderer.load(str(saved(SWITCHED)), template_options={"enable_thinking": False})
+    assert isinstance(renderer.tokenizer, FolderTokenizer)
+    assert "</think>" in renderer.decode(renderer.prompt_ids(CONVERSATIONS[0]))
+
+
 def test_a_template_refuses_in_the_same_words(saved: Callable[..., Path]) -> None:
     ours, theirs = both(saved("{{ raise_exception('no ' + messages[0].role) }}"))
     said = ids(ours, CONVERSATIONS[2])

@@ -1,0 +1,149 @@
+"""Thinking: the switch that a chat template has for it, and the marks by which a target tells it from its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+Mode: TypeAlias = Literal["on", "off", "low", "medium", "high"]
+
+SWITCHES = ("enable_thinking", "thinking")
+"""What templates call their switch: Qwen3, GLM and others; DeepSeek V3.1 and Granite."""
+EFFORT = "reasoning_effort"
+"""What gpt-oss and others call how long to think."""
+EFFORTS = ("low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a target writes before and after its thinking."""
+
+    opening: str
+    ending: str
+
+
+MARKS = (
+    Marks("<think>", "</think>"),
+    Marks("[THINK]", "[/THINK]"),
+    Marks("<seed:think>", "</seed:think>"),
+    Marks("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+)
+"""Qwen3, DeepSeek, GLM and most others; Mistral; Seed-OSS; gpt-oss."""
+
+_TAIL = 64
+"""Tokens at the end of a prompt in which its template opens or closes the thinking."""
+
+
+def template_texts(template: Any) -> list[str]:
+    """Return the template that a conversation is rendered with; all of several named ones if none is the default."""
+    if isinstance(template, list):
+        template = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
+    if isinstance(template, dict):
+        named = [template["default"]] if "default" in template else list(template.values())
+        return [text for text in named if isinstance(text, str)]
+    return [template] if isinstance(template, str) and template else []
+
+
+def switches(template: Any) -> frozenset[str]:
+    """Return which of the known switches a template reads; comments, texts and its own variables are no switches.
+
+    Args:
+        template: As tokenizers hold it: a text, several by name, or null.
+    """
+    from draftmark.suites.chat_template import variables
+
+    found = {name for text in template_texts(template) for name in variables(text)}
+    return frozenset(found & {*SWITCHES, EFFORT})
+
+
+def modes(known: Collection[str]) -> tuple[Mode, ...]:
+    """Return what can be said of thinking to a template with these switches."""
+    plain: tuple[Mode, ...] = ("on", "off") if any(name in known for name in SWITCHES) else ()
+    return (*plain, *(EFFORTS if EFFORT in known else ()))
+
+
+def options(mode: Mode, known: Collection[str]) -> dict[str, Any]:
+    """Return what a template with these switches is handed so that it renders for a mode."""
+    found: dict[str, Any] = {name: mode != "off" for name in SWITCHES if name in known}
+    return found | ({EFFORT: mode} if mode in EFFORTS and EFFORT in known else {})
+
+
+class ThinkingReader:
+    """Tells thinking from answer in what one target writes."""
+
+    def __init__(self, tokenizer: Any, marks: Marks) -> None:
+        self.marks = marks
+        self._tokenizer = tokenizer
+        added = {token.content: (number, token.special) for number, token in tokenizer.added_tokens_decoder.items()}
+        self._ending_id = added[marks.ending][0] if marks.ending in added else None
+        self.of_control_tokens = any(
+            special and content in f"{marks.opening} {marks.ending}" for content, (_, special) in added.items()
+        )
+        """The marks hold control tokens, which the text of a message cannot."""
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> ThinkingReader | None:
+        """Return the reader for a target; null where its template and vocabulary know no marks of thinking."""
+        texts = template_texts(tokenizer.chat_template)
+        added = {token.content for token in tokenizer.added_tokens_decoder.values()}
+        for marks in MARKS:
+            if marks.ending in added or any(marks.ending in text or marks.opening in text for text in texts):
+                return cls(tokenizer, marks)
+        return None
+
+    def count(self, prompt_ids: Sequence[int], output_ids: Sequence[int]) -> int:
+        """Return how many tokens at the start of an output are thinking, the mark that ends it included.
+
+        The prompt may have opened the thinking already. All of an output whose thinking does not end is thinking.
+        """
+        before = self._text(prompt_ids[-_TAIL:]).rstrip()
+        opened = before.endswith(self.marks.opening)
+        ended = self._end(output_ids)
+        text = self._text(output_ids if ended is None else output_ids[:ended]).strip()
+        if ended is not None:
+            thought = text.removesuffix(self.marks.ending).strip()
+            begun = opened or thought.startswith(self.marks.opening)
+            return ended if begun or (thought and not before.endswith(self.marks.ending)) else 0
+        return len(output_ids) if opened or text.startswith(self.marks.opening) else 0
+
+    def split(self, text: str, *, opened: bool) -> tuple[str, str]:
+        """Return thinking and answer of a text, marks left out; the thinking is empty where there is none.
+
+        Args:
+            text: Of the whole output.
+            opened: The prompt opened the thinking already.
+        """
+        begun = opened or text.lstrip().startswith(self.marks.opening)
+        thought, ending, answer = text.partition(self.marks.ending)
+        if not ending and not begun:
+            return "", text
+        return thought.strip().removeprefix(self.marks.opening).strip(), answer.lstrip()
+
+    def joined(self, thought: str, answer: str) -> str:
+        """Return thinking and answer as the target writes them."""
+        return f"{self.marks.opening}\n{thought}\n{self.marks.ending}\n\n{answer}"
+
+    def opens(self, prompt_ids: Sequence[int]) -> bool:
+        """Say whether a prompt has opened the thinking."""
+        return self._text(prompt_ids[-_TAIL:]).rstrip().endswith(self.marks.opening)
+
+    def _end(self, ids: Sequence[int]) -> int | None:
+        """Return how many tokens there are up to the end of the mark that ends thinking; null where it is not there."""
+        if self._ending_id is not None:
+            return next((place for place, one in enumerate(ids, start=1) if one == self._ending_id), None)
+        if self.marks.ending not in self._text(ids):
+            return None
+        low, high = 0, len(ids)
+        while low + 1 < high:
+            middle = (low + high) // 2
+            if self.marks.ending in self._text(ids[:middle]):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
