@@ -32,7 +32,7 @@ def validate(
     emit("\n".join(summary_lines(prepared)))
     if like is not None:
         emit(_estimate(prepared, like))
-    emit("The plan is fine; nothing was run.")
+    emit(f"The plan {'can run, but see the warnings' if prepared.warnings else 'is fine'}; nothing was run.")
 
 
 def summary_lines(prepared: Prepared) -> list[str]:

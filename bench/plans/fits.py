@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from draftmark.bench.plans.document import Problem
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -13,6 +15,30 @@ if TYPE_CHECKING:
 
 NAMED = 3
 """Prompts that are named; of more their number is told."""
+
+
+def overflow_problems(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) -> list[Problem]:
+    """Return a problem for each suite of which not one first turn leaves a backend room for an answer."""
+    return [
+        Problem(("suites", index), _hopeless(suite.name, backend.kind, limit, min(lengths.values())))
+        for backend in plan.backends
+        if (limit := backend.context_limit(plan.target_name)) is not None
+        for index, suite in enumerate(suites)
+        if (lengths := _lengths(suite, first)) and all(length >= limit for length in lengths.values())
+    ]
+
+
+def _hopeless(suite: str, backend: str, limit: int, shortest: int) -> str:
+    return (
+        f"every prompt of {suite} fills the {limit:,} tokens of {backend}'s context (the shortest has {shortest:,}), "
+        "so no answer could come; take shorter prompts, or a target or engine settings with a longer context"
+    )
+
+
+def _lengths(suite: Suite, first: FirstPrompts) -> dict[str, int]:
+    """Return the tokens of each first turn by question, as far as they are known."""
+    asked = ((prompt.question_id, first[suite.name, prompt.question_id]) for prompt in suite.prompts)
+    return {name: len(ids) for name, ids in asked if ids is not None}
 
 
 def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) -> Iterator[str]:
@@ -26,11 +52,7 @@ def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) 
         if limit is None:
             continue
         for suite in suites:
-            lengths = {
-                prompt.question_id: len(ids)
-                for prompt in suite.prompts
-                if (ids := first[suite.name, prompt.question_id]) is not None
-            }
+            lengths = _lengths(suite, first)
             full = [name for name, length in lengths.items() if length >= limit]
             tight = [name for name, length in lengths.items() if limit - plan.sampling.max_tokens < length < limit]
             where = (

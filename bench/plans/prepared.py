@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, suite_problems
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.enough import load_problems
-from draftmark.bench.plans.fits import overflow_warnings
+from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
 from draftmark.bench.plans.materials import Materials, gather
 from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
 
@@ -58,7 +58,8 @@ def prepare(path: Path) -> Prepared:
     """Read a plan, ask the backends about its arms and load its suites; no engine is started.
 
     Raises:
-        PlanError: the plan is wrong, or names arms that cannot run on this machine.
+        PlanError: the plan is wrong, or names arms that cannot run on this machine, or a suite of which nothing fits
+            into the engine's context.
         BackendError: the target is not there.
         SuiteError: a suite or the target's tokenizer cannot be read.
     """
@@ -80,4 +81,5 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     refuse_all(problems)
     materials = gather(plan)
     refuse_all([*suite_problems(materials.suites), *load_problems(plan, materials.suites)])
+    refuse_all(overflow_problems(plan, materials.suites, materials.first))
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))

@@ -443,7 +443,7 @@ def test_a_failure_that_is_no_openai_error_keeps_its_words(body: bytes, words: s
     "fragment", ["x", "x://", "://", " ", "bearer ", "Basic\t\t", "?key=", "&token=a", "sk-", "\\u0000"]
 )
 def test_a_long_complaint_is_cut(fragment: str) -> None:
-    """A megabyte of whatever its words are searched for: what takes time by the square would run into the time limit."""
+    """A megabyte of whatever is searched for: what takes time by the square would run into the time limit."""
     assert len(failed(chat(fragment.encode() * (1_000_000 // len(fragment)), status=500))[1]) < 600
 
 

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from draftmark.bench.plans.fits import overflow_warnings
-from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
+from draftmark.bench.plans.materials import FirstPrompts
+from draftmark.bench.plans.plan import Plan, load_plan
 from draftmark.suites.prompt import Prompt, Suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+Asked: TypeAlias = tuple[Plan, list[Suite], FirstPrompts]
+
 LIMIT = 128
 
 
 @pytest.fixture
-def warned(fake: Any, write_plan: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """The warnings for first turns of such lengths, where an answer may have 9 tokens."""
+def asked(fake: Any, write_plan: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asked]:
+    """A plan whose answers may have 9 tokens, one suite `s`, and its first turns of such lengths."""
 
-    def found(*lengths: int | None, limit: int | None = LIMIT) -> list[str]:
+    def given(*lengths: int | None, limit: int | None = LIMIT) -> Asked:
         plan = load_plan(write_plan(), {})
         monkeypatch.setattr(type(plan.backends[0]), "context_limit", lambda self, target: limit)
         prompts = tuple(Prompt(question_id=f"q{n}", turns=("x",)) for n, _ in enumerate(lengths))
         first = {("s", f"q{n}"): None if length is None else (7,) * length for n, length in enumerate(lengths)}
-        return list(overflow_warnings(plan, [Suite(name="s", prompts=prompts)], first))
+        return plan, [Suite(name="s", prompts=prompts)], first
 
-    return found
+    return given
+
+
+@pytest.fixture
+def warned(asked: Callable[..., Asked]) -> Callable[..., list[str]]:
+    return lambda *lengths, **limit: list(overflow_warnings(*asked(*lengths, **limit)))
+
+
+@pytest.fixture
+def refused(asked: Callable[..., Asked]) -> Callable[..., list[str]]:
+    return lambda *lengths, **limit: [problem.text for problem in overflow_problems(*asked(*lengths, **limit))]
+
+
+def test_a_suite_of_which_nothing_fits_is_refused(refused: Callable[..., list[str]]) -> None:
+    (sentence,) = refused(152, LIMIT)
+    assert "every prompt of s fills the 128 tokens of fake's context (the shortest has 128)" in sentence
+
+
+@pytest.mark.parametrize("lengths", [(152, LIMIT - 1), (1,), (None,), ()])
+def test_a_suite_of_which_something_may_fit_is_not(
+    lengths: tuple[int | None, ...], refused: Callable[..., list[str]]
+) -> None:
+    assert refused(*lengths) == []
+
+
+def test_nothing_is_refused_where_the_limit_is_unknown(refused: Callable[..., list[str]]) -> None:
+    assert refused(500, limit=None) == []
 
 
 def test_what_leaves_room_is_not_mentioned(warned: Callable[..., list[str]]) -> None:
