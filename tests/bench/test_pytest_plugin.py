@@ -69,8 +69,7 @@ def session(plugin_folder: Path) -> Session:
 
     def call(folder: Path, *arguments: object, program: str = "pytest") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", program, *map(str, arguments)]
-        hidden = {"PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS"}
-        environment = {name: value for name, value in os.environ.items() if name not in hidden}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         environment |= {"PYTHONPATH": str(plugin_folder), "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
 
@@ -254,16 +253,9 @@ def test_a_marker_that_names_nothing_is_an_error_that_says_what_there_is(
     assert sentence in done.stdout
 
 
-PARALLEL = """
-def pytest_addoption(parser):
-    parser.addoption("--dist", default="no")
-"""
-"""The option that pytest-xdist adds, by which its sessions are known."""
-
-
-def test_parallel_workers_are_refused(session: Session, tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(PARALLEL, encoding="utf-8")
-    done = session(tmp_path, "--dist", "load", "--draftmark-plan", "plan.yaml")
+@pytest.mark.parametrize("workers", [("-n", "2"), ("-n", "1"), ("--dist", "load", "--tx", "popen")])
+def test_parallel_workers_are_refused(workers: tuple[str, ...], session: Session, tmp_path: Path) -> None:
+    done = session(tmp_path, *workers, "--draftmark-plan", "plan.yaml")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "--draftmark-plan measures time" in done.stderr
 
