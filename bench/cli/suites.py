@@ -138,7 +138,9 @@ def _traffic_lines(report: Report) -> list[str]:
     for setting, counts in report.sampling.items():
         if set(counts) != {'"not set"'}:
             told = ", ".join(f"{value} ({count:,})" for value, count in counts.most_common(5))
-            lines.append(f"{setting} as recorded: {told}; not replayed, since a plan has one sampling for all")
+            lines.append(f"{setting} as recorded: {told}")
+    if any(set(counts) != {'"not set"'} for counts in report.sampling.values()):
+        lines.append("a run samples by its plan; request_sampling: recorded samples each request as it was")
     repeats = ", allow_repeats: true" if report.repeated else ""
     lines += ["Entries in a plan:", f"  suites: [{{kind: jsonl, path: {report.suite}{repeats}}}]"]
     if report.trace is not None:

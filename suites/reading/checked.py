@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,8 @@ class Checked:
 
 def digest(prompt: Prompt) -> bytes:
     """Return 16 bytes that two prompts share only if they ask the same thing."""
-    told = [prompt.system, *prompt.turns, *(message.content for message in prompt.messages or ())]
+    told: list[Any] = [prompt.system, *prompt.turns, *(message.as_sent() for message in prompt.messages or ())]
+    told += [prompt.tools, prompt.response_format]
     return hashlib.sha256(json.dumps(told).encode()).digest()[:16]
 
 

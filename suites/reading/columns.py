@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Target = Literal[
     "question_id", "turns", "messages", "conversation", "system", "category", "sub_category", "source", "src_id",
-    "difficulty",
+    "difficulty", "tools", "response_format", "sampling",
 ]  # fmt: skip
 """What a column can be. `turns` is a text or a list of texts; `messages` a request as it was sent; `conversation` a
 recorded conversation of which the user's turns are kept."""

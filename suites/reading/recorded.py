@@ -1,23 +1,30 @@
 """Requests as they were sent: messages with roles, asked again with the recorded answers between the user's turns.
 
 Where no answer was recorded between them, the user's messages are turns, and the model's own answers come between.
+Calls of tools and their answers are messages like others.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.prompt import Message
+from pydantic import ValidationError
+
+from draftmark.suites.prompt import Message, RequestSampling, ToolCall
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
+from draftmark.suites.request_settings import format_problem, tools_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-ROLES = ("system", "developer", "user", "assistant")
+ROLES = ("system", "developer", "user", "assistant", "tool")
+ANSWERED = ("user", "tool")
+"""Roles whose messages an answer follows."""
 
 REFUSED = {
-    "tools": "has tools, which a run cannot hand to an engine",
-    "response_format": "has response_format, which a run cannot hand to an engine",
+    "functions": "has functions, the API's older form of tools, which a run cannot hand to an engine",
+    "tool_choice": "has a tool_choice, which a run cannot hand to an engine",
 }
 """Keys of a request that change its answer and are not sent, to the sentence that refuses them."""
 
@@ -26,8 +33,8 @@ def recorded(value: Any, asked: Any = None) -> dict[str, Any]:
     """Return a prompt's fields for messages; raise `RowFault` naming the message.
 
     `value` is a list of objects with role and content, or one string, a single message of the user. Content is a string
-    or a list of text parts. The messages end with the user's, which is answered; `asked`, a list of counts, says with
-    how many messages each of several turns is asked instead.
+    or a list of text parts. The messages end with the user's or a tool's, which is answered; `asked`, a list of counts,
+    says with how many messages each of several turns is asked instead.
     """
     if isinstance(value, str):
         return {"turns": (_text(value, "messages", "user"),)}
@@ -36,8 +43,8 @@ def recorded(value: Any, asked: Any = None) -> dict[str, Any]:
     messages = [_message(message, f"messages[{index}]") for index, message in enumerate(value)]
     roles = [message.role for message in messages]
     if asked is None:
-        if roles[-1] != "user":
-            raise RowFault(f"messages end with a message of the {roles[-1]}; the last must be the user's")
+        if roles[-1] not in ANSWERED:
+            raise RowFault(f"messages end with a message of the {roles[-1]}; the last must be the user's or a tool's")
         start = int(roles[0] == "system")
         if set(roles[start:]) == {"user"}:
             system = messages[0].content if start else None
@@ -51,14 +58,59 @@ def recorded(value: Any, asked: Any = None) -> dict[str, Any]:
     }
 
 
+def request_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a prompt's fields for what a row's request has besides messages; raise `RowFault` naming the field."""
+    for field, sentence in REFUSED.items():
+        if row.get(field) and row[field] != "auto":
+            raise RowFault(sentence)
+    tools = _read(row.get("tools"), "tools") or None
+    form = _read(row.get("response_format"), "response_format")
+    problem = (tools_problem(tools) if tools is not None else None) or (format_problem(form) if form else None)
+    if problem is not None:
+        raise RowFault(problem)
+    for name, value in (("tools", tools), ("response_format", form)):
+        refuse_broken_text(json.dumps(value, ensure_ascii=False), name)
+    return {
+        "tools": None if tools is None else tuple(tools),
+        "response_format": None if not form or form["type"] == "text" else form,
+        "sampling": request_sampling(row.get("sampling")),
+    }
+
+
+def request_sampling(value: Any) -> RequestSampling | None:
+    """Return how a request chose tokens, null for one that says nothing of it; raise `RowFault` naming the setting."""
+    value = _read(value, "sampling")
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise RowFault(f'sampling is {kind_of(value)}; it must be an object such as {{"temperature": 0.7}}')
+    had = {key: one for key, one in value.items() if one is not None}
+    try:
+        return RequestSampling.model_validate_json(json.dumps(had)) if had else None
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, ("sampling", *first["loc"])))
+        raise RowFault(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from fault
+
+
+def _read(value: Any, field: str) -> Any:
+    """Return a value, or what it holds where it is JSON in a text, as tables keep it."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as fault:
+        raise RowFault(f"{field} is a string that is no JSON") from fault
+
+
 def _counts(asked: Any, roles: Sequence[str]) -> tuple[int, ...]:
     if not isinstance(asked, list) or not asked or not all(type(count) is int for count in asked):
         raise RowFault("asked must be a list of whole numbers: with how many messages each turn is asked")
     if asked != sorted(set(asked)) or asked[0] < 1 or asked[-1] > len(roles):
         raise RowFault(f"asked must rise from 1 to at most {len(roles)}, the number of messages")
     for count in asked:
-        if roles[count - 1] != "user":
-            raise RowFault(f"asked holds {count}, but messages[{count - 1}] is not the user's")
+        if roles[count - 1] not in ANSWERED:
+            raise RowFault(f"asked holds {count}, but messages[{count - 1}] is neither the user's nor a tool's")
     return tuple(asked)
 
 
@@ -66,11 +118,47 @@ def _message(message: Any, field: str) -> Message:
     if not isinstance(message, dict):
         raise RowFault(f"{field} is {kind_of(message)}; it must be an object with role and content")
     role = message.get("role")
-    if role in {"tool", "function"} or message.get("tool_calls") or message.get("function_call"):
-        raise RowFault(f"{field} is a tool's call or answer, which a run cannot hand to an engine")
+    if role == "function" or message.get("function_call"):
+        raise RowFault(f"{field} is a function's call or answer, the API's older form; write tool_calls and role tool")
     if role not in ROLES:
         raise RowFault(f"{field}.role is {role!a}; it must be one of {', '.join(ROLES)}")
-    return Message(role=role, content=_text(message.get("content"), f"{field}.content", role))
+    content = message.get("content")
+    calls = message.get("tool_calls") or None
+    if calls is not None and role != "assistant":
+        raise RowFault(f"{field}.tool_calls are in a message of the {role}; only answers call tools")
+    if calls is not None:
+        text = None if content in (None, "", []) else _text(content, f"{field}.content", role)
+        return Message(role=role, content=text, tool_calls=_calls(calls, f"{field}.tool_calls"))
+    if role != "tool":
+        return Message(role=role, content=_text(content, f"{field}.content", role))
+    named = {key: message[key] for key in ("tool_call_id", "name") if message.get(key) is not None}
+    if not isinstance(named.get("tool_call_id"), str):
+        raise RowFault(f"{field}.tool_call_id is missing; a tool's answer names the call that it belongs to")
+    if not isinstance(named.get("name", ""), str):
+        raise RowFault(f"{field}.name is {kind_of(named['name'])}; it must be a string")
+    return Message(role="tool", content=_text(content, f"{field}.content", role), **named)
+
+
+def _calls(calls: Any, field: str) -> tuple[ToolCall, ...]:
+    if not isinstance(calls, list):
+        raise RowFault(f"{field} is {kind_of(calls)}; it must be a list of calls")
+    return tuple(_call(call, f"{field}[{index}]") for index, call in enumerate(calls))
+
+
+def _call(call: Any, field: str) -> ToolCall:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
+        raise RowFault(f"{field}.function.name is missing; calls are an object with function: name and arguments")
+    name = call.get("id")
+    if name is not None and not isinstance(name, str):
+        raise RowFault(f"{field}.id is {kind_of(name)}; it must be a string")
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    refuse_broken_text(text + function["name"], field)
+    try:
+        return ToolCall(id=name or None, name=function["name"], arguments=text.strip() or "{}")
+    except ValidationError as fault:
+        raise RowFault(f"{field}.function.arguments is no JSON object, nor the text of one") from fault
 
 
 def _text(content: Any, field: str, role: str) -> str:
@@ -85,7 +173,7 @@ def _text(content: Any, field: str, role: str) -> str:
         content = "".join(texts)  # type: ignore[arg-type]
     if not isinstance(content, str):
         raise RowFault(f"{field} is {kind_of(content)}; it must be a string or a list of text parts")
-    if not content.strip():
+    if not content.strip() and role != "tool":
         raise RowFault(f"{field} is empty; each message of the {role} needs text")
     refuse_broken_text(content, field)
     return content

@@ -2,8 +2,9 @@
 
 Rows have SPEED-Bench's columns. `turns` is a list of strings, or one string for one turn; `prompt` is another name for
 a single turn, `id` for `question_id`; where there are none of them, `messages` are a request as it was sent (see
-`recorded`). A missing, null or blank category is "uncategorised". `multiturn` and `reference` are allowed and not used,
-as is any other column whose name is not a near miss of one that is used.
+`recorded`). `tools`, `response_format` and `sampling` are what such a request had besides. A missing, null or blank
+category is "uncategorised". `multiturn` and `reference` are allowed and not used, as is any other column whose name is
+not a near miss of one that is used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 from typing import Any, NoReturn
 
 from draftmark.suites.prompt import Prompt
-from draftmark.suites.reading.recorded import REFUSED, recorded
+from draftmark.suites.reading.recorded import recorded, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
 __all__ = ["RowFault", "json_object", "parse_row", "row_prompt"]
@@ -25,7 +26,7 @@ STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
 """How a turn of the published SPEED-Bench begins whose text must be fetched, since its licence forbids copying."""
 
 _READ = ("question_id", "id", "turns", "prompt", "category", "sub_category", "source", "src_id", "difficulty", "system")
-_NOT_READ = ("multiturn", "reference", "messages", "asked")
+_NOT_READ = ("multiturn", "reference", "messages", "asked", "tools", "response_format", "sampling")
 _NUMBERS_TOO = ("src_id", "difficulty")
 
 
@@ -47,6 +48,7 @@ def row_prompt(row: dict[str, Any]) -> Prompt:
         category=_label(row, "category"),
         sub_category=_label(row, "sub_category"),
         **asked,
+        **request_fields(row),
         source=_label(row, "source"),
         src_id=_label(row, "src_id"),
         difficulty=_label(row, "difficulty"),
@@ -146,9 +148,6 @@ def _turns(row: dict[str, Any]) -> tuple[str, ...]:
 def _recorded(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("system") is not None:
         raise RowFault("has both messages and system; the system message is the first of the messages")
-    for field, sentence in REFUSED.items():
-        if row.get(field):
-            raise RowFault(sentence)
     return recorded(row["messages"], row.get("asked"))
 
 

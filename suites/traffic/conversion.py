@@ -17,6 +17,7 @@ from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import json_object
+from draftmark.suites.traffic.hashed_request import hashed_format, hashed_messages, hashed_tool
 from draftmark.suites.traffic.requests import LoggedRequest, NotReplayable, logged_request
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ def convert_log(
 ) -> Report:
     """Write suite and trace of a log; with a limit the first ones by time, since a sample would thin the arrivals out.
 
-    Requests with tools and the like are left out and reported. Raises `SuiteError` for a log that cannot be read, for
-    bad lines unless they are to be skipped, and for a log without a request that can be replayed; `StoreWriteError`
-    where a file cannot be written. Nothing is written then.
+    Requests with pictures and the like are left out and reported. Raises `SuiteError` for a log that cannot be read,
+    for bad lines unless they are to be skipped, and for a log without a request that can be replayed;
+    `StoreWriteError` where a file cannot be written. Nothing is written then.
     """
     for target in (out, trace_path(out)):
         if target.exists():
@@ -155,7 +156,7 @@ def _rows(
             name += "-again"
         names.add(name)
         row = _row(name, request, hasher)
-        told = {key: value for key, value in row.items() if key not in {"question_id", "recorded_sampling"}}
+        told = {key: value for key, value in row.items() if key not in {"question_id", "sampling", "recorded_sampling"}}
         asked[hashlib.sha256(json.dumps(told).encode()).digest()[:16]] += 1
         for setting, counts in report.sampling.items():
             counts[json.dumps(request.sampling.get(setting, "not set"))] += 1
@@ -176,22 +177,29 @@ def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:
 
 
 def _row(name: str, request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
-    said = [
-        (message.role, message.content if hasher is None else hasher.text(message.content or ""))
-        for message in request.messages
-    ]
+    messages = request.messages if hasher is None else hashed_messages(request.messages, hasher)
     row: dict[str, Any] = {"question_id": name}
-    roles = [role for role, _ in said]
+    roles = [message.role for message in messages]
     if roles == ["user"]:
-        row["turns"] = [said[0][1]]
+        row["turns"] = [messages[0].content]
     elif roles == ["system", "user"]:
-        row |= {"system": said[0][1], "turns": [said[1][1]]}
+        row |= {"system": messages[0].content, "turns": [messages[1].content]}
     else:
-        row |= {"messages": [{"role": role, "content": text} for role, text in said], "asked": [len(said)]}
-    sampling = request.sampling
-    if hasher is not None:  # texts among the settings are words too
+        row |= {"messages": [message.as_sent() for message in messages], "asked": [len(messages)]}
+    return row | _besides(request, hasher)
+
+
+def _besides(request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
+    """Return what a row has besides its messages: tools, the answer's form, and settings, of which one is a text."""
+    tools, form = list(request.tools or ()), request.response_format
+    replayed, sampling = request.replayed, request.sampling
+    if hasher is not None:
+        tools = [hashed_tool(tool, hasher) for tool in tools]
+        form = None if form is None else hashed_format(form, hasher)
+        replayed = {key: list(map(hasher.text, value)) if key == "stop" else value for key, value in replayed.items()}
         sampling = {key: value for key, value in sampling.items() if isinstance(value, int | float)}
-    return row | ({"recorded_sampling": sampling} if sampling else {})
+    found = {"tools": tools, "response_format": form, "sampling": replayed, "recorded_sampling": sampling}
+    return {key: value for key, value in found.items() if value}
 
 
 def _why(left_out: dict[str, list[int]]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.reading.recorded import REFUSED, recorded
+from draftmark.suites.reading.recorded import REFUSED, recorded, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of
 from draftmark.suites.reading.rows import LONGEST_ID
 
@@ -26,7 +26,10 @@ SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "stop", "seed", "ignore_eos",
     "frequency_penalty", "presence_penalty", "repetition_penalty", "n", "logit_bias", "reasoning_effort",
 )  # fmt: skip
-"""Settings of a request that are kept in the file and not replayed: a plan has one sampling for all."""
+"""Settings of a request that are kept in the file."""
+
+REPLAYED = ("temperature", "top_p", "top_k", "max_tokens", "stop")
+"""Those of them, by the names that a plan has, that a run can replay."""
 
 _MOST_SECONDS = 1e11
 """More than that is milliseconds: in seconds it would be the year 5138."""
@@ -41,8 +44,13 @@ class LoggedRequest:
     at_s: float | None
     """Seconds on the log's clock; null where the line has no time."""
     messages: tuple[Message, ...]
-    """Ending with the user's."""
+    """Ending with the user's or a tool's."""
+    replayed: dict[str, Any]
+    """Settings that a run can replay, by the names of `REPLAYED`."""
     sampling: dict[str, Any]
+    """All settings, by the request's own names."""
+    tools: tuple[dict[str, Any], ...] | None = None
+    response_format: dict[str, Any] | None = None
 
 
 class NotReplayable(RowFault):
@@ -50,22 +58,44 @@ class NotReplayable(RowFault):
 
 
 def logged_request(line: dict[str, Any]) -> LoggedRequest:
-    """Return the request of a line; raise `NotReplayable` for one with tools and the like, `RowFault` for a bad one."""
+    """Return the request of a line; raise `NotReplayable` for one that no run can put, `RowFault` for a bad one."""
     body = next((line[key] for key in ("body", "request") if isinstance(line.get(key), dict)), line)
-    for field, sentence in {**REFUSED, "functions": "has functions, which a run cannot hand to an engine"}.items():
-        if body.get(field) and not _plain_text(body[field]):
+    for field, sentence in REFUSED.items():
+        if body.get(field) and body[field] != "auto":
             raise NotReplayable(sentence)
+    tools = body.get("tools")
+    if isinstance(tools, list) and any(_is_no_function(tool) for tool in tools):
+        raise NotReplayable("has tools that are no functions, which a run cannot hand to an engine")
+    sampling = {key: body[key] for key in SAMPLING if body.get(key) is not None}
+    replayed = _replayed(sampling)
+    fields = request_fields({"sampling": replayed, **{key: body.get(key) for key in ("tools", "response_format")}})
     return LoggedRequest(
         name=_name(line, body),
         at_s=_time(line, body),
         messages=_messages(body),
-        sampling={key: body[key] for key in SAMPLING if body.get(key) is not None},
+        replayed=replayed,
+        sampling=sampling,
+        tools=fields["tools"],
+        response_format=fields["response_format"],
     )
 
 
-def _plain_text(value: Any) -> bool:
-    """Whether it is a response_format that asks for nothing."""
-    return isinstance(value, dict) and value == {"type": "text"}
+def _replayed(sampling: dict[str, Any]) -> dict[str, Any]:
+    """Return settings under a plan's names: one stop string as a list, and every token kept as top_k 0."""
+    found = {key: sampling[key] for key in REPLAYED if key in sampling}
+    if "max_completion_tokens" in sampling:  # the newer name of the same
+        found["max_tokens"] = sampling["max_completion_tokens"]
+    if isinstance(found.get("stop"), str):
+        found["stop"] = [found["stop"]]
+    if found.get("stop") == []:
+        del found["stop"]
+    if found.get("top_k") == -1:
+        found["top_k"] = 0
+    return found
+
+
+def _is_no_function(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.get("type", "function") != "function"
 
 
 def _messages(body: dict[str, Any]) -> tuple[Message, ...]:
@@ -76,8 +106,8 @@ def _messages(body: dict[str, Any]) -> tuple[Message, ...]:
         asked = recorded(prompt)
     else:
         value = body["messages"]
-        if isinstance(value, list) and any(_is_tools(message) for message in value):
-            raise NotReplayable("has a tool's call or answer among its messages, which a run cannot hand to an engine")
+        if isinstance(value, list) and any(_is_older(message) for message in value):
+            raise NotReplayable("has a function's call or answer among its messages, the API's older form of tools")
         if isinstance(value, list) and any(_is_more_than_text(message) for message in value):
             raise NotReplayable("has pictures, sound or files among its messages; suites are text alone")
         if isinstance(value, list) and value and isinstance(value[-1], dict) and value[-1].get("role") == "assistant":
@@ -103,11 +133,8 @@ def _bad_prompt(prompt: Any) -> str:
     return f"prompt is {kind_of(prompt)}; it must be a string"
 
 
-def _is_tools(message: Any) -> bool:
-    if not isinstance(message, dict):
-        return False
-    by_tool = message.get("role") in {"tool", "function"}
-    return by_tool or bool(message.get("tool_calls") or message.get("function_call"))
+def _is_older(message: Any) -> bool:
+    return isinstance(message, dict) and (message.get("role") == "function" or bool(message.get("function_call")))
 
 
 def _is_more_than_text(message: Any) -> bool:

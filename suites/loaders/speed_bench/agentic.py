@@ -9,117 +9,113 @@ split itself was not at hand.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.files import rows
+from draftmark.suites.reading.recorded import ANSWERED
 from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.table_prompts import Chosen, LeftOut, choose_prompts
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from draftmark.suites.loaders.speed_bench.finding import Found
+    from draftmark.suites.prompt import Prompt
     from draftmark.suites.reading.files import Row
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
-_MOST_FAULTS = 20
+_SHAPED = ("turns", "extras", "tools", "system", "prompt", "asked", "multiturn", "sampling", "response_format")
+"""Columns that are no label of a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One call of a replay."""
+@dataclass(frozen=True)
+class Conversations:
+    """The rows of the split, as a table that is read twice."""
 
-    number: int
-    """From 1, in the conversation's order."""
-    messages: tuple[dict[str, Any], ...]
-    """Everything recorded before the answer that is asked for."""
-    tools: tuple[dict[str, Any], ...]
+    found: Found
+    after_answers: Counter[int] = field(default_factory=Counter)
+    """Row to its answers that follow another answer, or nothing that is answered: no step asks for these."""
+
+    @property
+    def origin(self) -> str:
+        """Where the file lies."""
+        return self.found.origin
+
+    def rows(self, only: Collection[int] | None = None) -> Iterator[tuple[int, str, Row | RowFault]]:
+        """Yield the rows, or those of these numbers alone."""
+        return rows(self.found.files, only)
+
+    def prompt(self, row: Row, number: int) -> Prompt:
+        """Return a row's conversation, a turn per step; raises `RowFault`."""
+        prompt, unasked = conversation(row)
+        self.after_answers[number] = unasked
+        return prompt
 
 
-def steps(row: Row) -> list[Step]:
-    """Return a row's steps; raise `RowFault` for a row that is no conversation with an answer in it."""
+def choose_conversations(
+    found: Found, categories: Collection[str] | None, *, limit: int | None, seed: int, allow_repeats: bool
+) -> Chosen:
+    """Return the conversations of these categories, or a subset; raises `SuiteError` naming bad rows."""
+    table = Conversations(found)
+    seen: set[str | None] = set()
+
+    def convert(row: Row, number: int) -> Prompt | LeftOut:
+        prompt = table.prompt(row, number)
+        seen.add(prompt.category)
+        return prompt if categories is None or prompt.category in categories else LeftOut("")
+
+    def absent() -> SuiteError:
+        lacking = ", ".join(sorted(set(categories or ()) - seen))
+        return SuiteError(f"{found.origin} has no rows of the categories {lacking}")
+
+    try:
+        chosen = choose_prompts(table, convert, limit=limit, seed=seed, allow_repeats=allow_repeats)
+    except SuiteError:
+        if categories is not None and seen and not seen & set(categories):
+            raise absent() from None
+        raise
+    if categories is not None and set(categories) - seen:
+        raise absent()
+    unasked = sum(table.after_answers.values())
+    words = f"; {unasked:,} answers of the file are no steps, since they follow an answer" if unasked else ""
+    return Chosen(chosen.prompts, chosen.selection + words, chosen.size)
+
+
+def conversation(row: Row) -> tuple[Prompt, int]:
+    """Return a row as one prompt with a turn per step, and how many answers are no steps.
+
+    Raises `RowFault` for a row that is no conversation with an answer to ask for.
+    """
     messages = _messages(row)
-    tools = _tools(row)
-    cuts = [place for place, message in enumerate(messages) if message["role"] == "assistant" and place > 0]
-    if not cuts:
+    answers = [place for place, one in enumerate(messages) if one.get("role") == "assistant" and place > 0]
+    steps = [place for place in answers if messages[place - 1].get("role") in ANSWERED]
+    if not steps:
         raise RowFault("messages hold no assistant's answer after the first, so there is no step to ask")
-    return [Step(number, tuple(messages[:cut]), tools) for number, cut in enumerate(cuts, 1)]
-
-
-def refusal(found: Found) -> SuiteError:
-    """Check a file of conversations and return why it cannot be asked: its faults, or that steps have no place yet."""
-    conversations = calls = 0
-    faults: list[str] = []
-    for _, place, row in rows(found.files):
-        try:
-            if isinstance(row, RowFault):
-                raise row
-            calls += len(steps(row))
-            conversations += 1
-        except RowFault as fault:
-            faults.append(f"{place}: {fault}")
-            if len(faults) == _MOST_FAULTS:
-                break
-    if faults:
-        return SuiteError(f"{found.origin} has bad rows, so nothing of it was taken:\n  " + "\n  ".join(faults))
-    return SuiteError(
-        f"{found.origin} holds {conversations} conversations with {calls} steps that are asked after recorded answers "
-        "and tools; suites hold the user's turns alone, so speed-bench/agentic cannot be asked, and nothing else is "
-        "taken for it"
-    )
+    labels = {name: value for name, value in row.items() if name not in _SHAPED and name != "messages"}
+    asked = messages[: steps[-1]]  # what comes after the last step is never sent
+    return row_prompt({**labels, "messages": asked, "asked": steps, "tools": _tools(row)}), len(answers) - len(steps)
 
 
 def _messages(row: Row) -> list[dict[str, Any]]:
-    field = "messages" if row.get("messages") is not None else "turns"
-    value = row.get(field)
+    name = "messages" if row.get("messages") is not None else "turns"
+    value = row.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(message, dict) for message in value):
         raise RowFault("has no messages: a list of objects with role and content, as agentic rows need")
-    return [_message(message, f"{field}[{place}]") for place, message in enumerate(value)]
+    return value
 
 
-def _message(message: dict[str, Any], field: str) -> dict[str, Any]:
-    role, content = message.get("role"), message.get("content")
-    if role not in ROLES:
-        raise RowFault(f"{field}.role is {role!a}; it must be one of {', '.join(ROLES)}")
-    calls = message.get("tool_calls") or []
-    if not isinstance(content, str | list) and not (role == "assistant" and calls):
-        raise RowFault(f"{field}.content is missing")
-    kept: dict[str, Any] = {"role": role, "content": content}
-    if calls:
-        kept["tool_calls"] = [_call(call, f"{field}.tool_calls[{place}]") for place, call in enumerate(calls)]
-    if role == "tool":
-        if not isinstance(message.get("tool_call_id"), str):
-            raise RowFault(f"{field}.tool_call_id is missing; a tool's answer names the call it belongs to")
-        kept["tool_call_id"] = message["tool_call_id"]
-    return kept
-
-
-def _call(call: Any, field: str) -> dict[str, Any]:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise RowFault(f"{field}.function.name is missing")
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        arguments = _json(arguments, f"{field}.function.arguments")
-    return {**call, "function": {**function, "arguments": arguments}}
-
-
-def _tools(row: Row) -> tuple[dict[str, Any], ...]:
-    value, field = row.get("tools"), "tools"
-    if value is None and row.get("extras") is not None:
-        extras = _json(row["extras"], "extras")
-        if not isinstance(extras, dict):
-            raise RowFault("extras is no object")
-        value, field = extras.get("tools"), "extras.tools"
-    tools = [] if value is None else _json(value, field)
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        raise RowFault(f"{field} is no list of objects")
-    return tuple(tools)
-
-
-def _json(value: Any, field: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError as fault:
-        raise RowFault(f"{field} is not JSON: {fault}") from fault
+def _tools(row: Row) -> Any:
+    if row.get("tools") is not None or row.get("extras") is None:
+        return row.get("tools")
+    extras = row["extras"]
+    if isinstance(extras, str):
+        try:
+            extras = json.loads(extras)
+        except ValueError as fault:
+            raise RowFault(f"extras is not JSON: {fault}") from fault
+    if not isinstance(extras, dict):
+        raise RowFault("extras is no object")
+    return extras.get("tools")

@@ -53,7 +53,7 @@ class SpeedBenchSpec(SuiteSpec):
         self._check_settings(split)
         found = find(split, self.path, self.revision)
         if split.name == "agentic":
-            raise agentic.refusal(found)
+            return self._agentic(found)
         entries = index(found, split)
         kept = [entry for entry in entries if self.category is None or entry.category in self.category]
         if self.category is not None and (absent := set(self.category) - {entry.category for entry in kept}):
@@ -68,6 +68,19 @@ class SpeedBenchSpec(SuiteSpec):
             licence=LICENCE,
             source=found.origin,
             selection=self._selection(split, entries, kept, len(chosen)),
+        )
+
+    def _agentic(self, found: Found) -> Suite:
+        chosen = agentic.choose_conversations(
+            found, self.category, limit=self.limit, seed=self.subset_seed, allow_repeats=self.allow_repeats
+        )
+        words = "" if self.category is None else f"; of the categories {', '.join(self.category)}"
+        return Suite(
+            name=self._name(),
+            prompts=chosen.prompts,
+            licence=LICENCE,
+            source=found.origin,
+            selection=f"{chosen.selection}{words}; each answer is asked for after what was recorded before it",
         )
 
     def _check_settings(self, split: Split) -> None:

@@ -55,14 +55,15 @@ def test_a_log_becomes_a_suite_and_a_trace_and_the_plans_lines_are_said(call: Ca
     log.write_text(
         '{"time": 5, "prompt": "A ferry.", "max_tokens": 64}\n'
         '{"time": 7, "prompt": "A ferry.", "max_tokens": 64}\n'
-        '{"time": 8, "prompt": "x", "tools": [{}]}\n'
+        '{"time": 8, "prompt": "x", "tools": [{"type": "web_search"}]}\n'
     )
     said = call("suites", "from-traffic", log, "--out", out, "--hash-text")
     assert said.code == 0
     assert f"2 requests written to {out}" in said.out
-    assert "left out: 1 requests, each has tools, which a run cannot hand to an engine (lines 3)" in said.out
+    assert "left out: 1 requests, each has tools that are no functions" in said.out
     assert f"arrivals over 2 s written to {tmp_path / 'mine.trace.jsonl'}" in said.out
-    assert "max_tokens as recorded: 64 (2); not replayed" in said.out
+    assert "max_tokens as recorded: 64 (2)\n" in said.out
+    assert "request_sampling: recorded samples each request as it was" in said.out
     assert f"load: {{kind: trace, path: {tmp_path / 'mine.trace.jsonl'}}}" in said.out
     assert "ferry" not in out.read_text()
     assert call("suites", "show", out).code == 0

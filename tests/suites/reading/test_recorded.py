@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import ValidationError
 
+from draftmark.results.records import Sampling
 from draftmark.suites.conversation import messages, recorded
 from draftmark.suites.loaders.jsonl import JsonlSpec
 from draftmark.suites.prompt import Message, Prompt, Suite, SuiteError
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 def said(*pairs: tuple[str, Any]) -> list[dict[str, Any]]:
     return [{"role": role, "content": content} for role, content in pairs]
+
+
+def calling(arguments: Any) -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": arguments}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+CALL = calling('{"at": "door"}')
+ANSWER = {"role": "tool", "content": "shut", "tool_call_id": "c1"}
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 
 def loaded(tmp_path: Path, *rows: dict[str, Any]) -> tuple[Prompt, ...]:
@@ -64,12 +75,29 @@ def test_messages_may_be_one_string_and_content_a_list_of_text_parts(tmp_path: P
         ({"messages": said(("user", "a"), ("assistant", "b"))}, "messages end with a message of the assistant"),
         ({"messages": said(("user", " "))}, r"messages\[0\].content is empty"),
         ({"messages": said(("robot", "a"))}, r"messages\[0\].role is 'robot'"),
-        ({"messages": said(("user", "a"), ("tool", "b"), ("user", "c"))}, r"messages\[1\] is a tool's call or answer"),
+        ({"messages": said(("user", "a"), ("tool", "b"), ("user", "c"))}, r"messages\[1\].tool_call_id is missing"),
+        ({"messages": said(("user", "a"), ("function", "b"))}, r"messages\[1\] is a function's call or answer"),
+        (
+            {"messages": [*said(("user", "a")), CALL | {"tool_calls": "x"}, ANSWER]},
+            r"messages\[1\].tool_calls is a str",
+        ),
+        ({"messages": [*said(("user", "a")), calling("{"), ANSWER]}, r"tool_calls\[0\].function.arguments is no JSON"),
+        ({"messages": [*said(("user", "a")), CALL]}, "messages end with a message of the assistant"),
+        ({"turns": "a", "tools": [{"type": "web_search"}]}, r"tools\[0\] is no function"),
+        ({"turns": "a", "tools": "look"}, "tools is a string that is no JSON"),
+        ({"turns": "a", "tool_choice": "required"}, "has a tool_choice, which a run cannot hand"),
+        ({"turns": "a", "response_format": {"type": "grammar"}}, "response_format is of type 'grammar'"),
+        ({"turns": "a", "response_format": {"type": "json_schema"}}, "needs json_schema: an object with a schema"),
+        ({"turns": "a", "sampling": {"temperature": -1}}, "sampling.temperature: input should be greater than or equal to 0"),
+        ({"turns": "a", "sampling": {"seed": 1}}, "sampling.seed: extra inputs are not permitted"),
         ({"messages": said(("user", [{"type": "image_url"}]))}, "a part of type 'image_url'; suites are text alone"),
-        ({"messages": said(("user", "a")), "tools": [{"type": "function"}]}, "has tools, which a run cannot hand"),
+        ({"messages": said(("user", "a")), "tools": [{"type": "function"}]}, r"tools\[0\] is no function"),
         ({"messages": said(("user", "a")), "system": "s"}, "has both messages and system"),
         ({"messages": said(("user", "a")), "asked": [2]}, "asked must rise from 1 to at most 1"),
-        ({"messages": said(("user", "a"), ("assistant", "b")), "asked": [2]}, r"messages\[1\] is not the user's"),
+        (
+            {"messages": said(("user", "a"), ("assistant", "b")), "asked": [2]},
+            r"messages\[1\] is neither the user's nor a tool's",
+        ),
         ({"messages": said(("user", "a")), "asked": [True]}, "asked must be a list of whole numbers"),
     ],
 )
@@ -104,3 +132,41 @@ def test_turns_that_are_not_in_the_messages_are_refused() -> None:
         Prompt(question_id="a", turns=("b",), messages=talk, asked=(1,))
     with pytest.raises(ValidationError, match="messages and asked go together"):
         Prompt(question_id="a", turns=("a",), messages=talk)
+
+
+def test_a_tools_answer_is_answered_and_calls_go_out_as_they_were_recorded(tmp_path: Path) -> None:
+    talk = [*said(("user", "Is it shut?")), CALL, ANSWER]
+    (prompt,) = loaded(tmp_path, {"messages": talk, "tools": [TOOL]})
+    assert (prompt.turns, prompt.asked, prompt.tools) == (("shut",), (3,), (TOOL,))
+    assert messages(prompt, []) == talk
+
+
+def test_arguments_may_be_an_object_and_a_tools_answer_empty(tmp_path: Path) -> None:
+    talk = [*said(("user", "a")), calling({"at": "door"}), ANSWER | {"content": ""}]
+    (prompt,) = loaded(tmp_path, {"messages": talk})
+    assert prompt.turns == ("",)
+    assert messages(prompt, [])[1] == CALL
+
+
+def test_tools_format_and_sampling_of_a_request_may_stand_beside_turns_or_be_json_in_a_text(tmp_path: Path) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
+    row = {"turns": "a", "tools": json.dumps([TOOL]), "response_format": form, "sampling": {"top_k": 4, "stop": ["x"]}}
+    (prompt,) = loaded(tmp_path, row)
+    assert (prompt.tools, prompt.response_format) == ((TOOL,), form)
+    assert prompt.sampling is not None
+    over = prompt.sampling.over(Sampling(temperature=0.5, max_tokens=9))
+    assert over == Sampling(temperature=0.5, max_tokens=9, top_k=4, stop=("x",))
+
+
+def test_what_asks_for_nothing_is_null_and_the_hash_that_of_before(tmp_path: Path) -> None:
+    row = {"turns": "x", "tools": [], "response_format": {"type": "text"}, "sampling": {}, "tool_choice": "auto"}
+    (prompt,) = loaded(tmp_path, row)
+    assert Suite(name="s", prompts=(prompt,)).hash == Suite(name="s", prompts=loaded(tmp_path, {"turns": "x"})).hash
+
+
+@pytest.mark.parametrize(
+    "more", [{"tools": [TOOL]}, {"response_format": {"type": "json_object"}}, {"sampling": {"top_k": 1}}]
+)
+def test_each_of_them_is_part_of_the_hash(tmp_path: Path, more: dict[str, Any]) -> None:
+    plain, other = (Suite(name="s", prompts=loaded(tmp_path, {"turns": "x", **row})) for row in ({}, more))
+    assert plain.hash != other.hash

@@ -10,7 +10,7 @@ import pytest
 from draftmark.results.errors import DraftmarkError
 from draftmark.suites.conversation import messages
 from draftmark.suites.loaders.jsonl import JsonlSpec
-from draftmark.suites.prompt import SuiteError
+from draftmark.suites.prompt import RequestSampling, SuiteError
 from draftmark.suites.traffic.conversion import convert_log, trace_path
 from draftmark.suites.traffic.hashed_text import Hasher
 
@@ -71,7 +71,8 @@ def test_a_batch_file_is_a_log_without_times(tmp_path: Path) -> None:
     assert not trace_path(tmp_path / "suite.jsonl").exists()
     (row,) = rows(tmp_path / "suite.jsonl")
     assert row == {
-        "question_id": "r1", "turns": ["a"], "recorded_sampling": {"max_tokens": 9, "temperature": 0.5},
+        "question_id": "r1", "turns": ["a"], "sampling": {"max_tokens": 9, "temperature": 0.5},
+        "recorded_sampling": {"max_tokens": 9, "temperature": 0.5},
     }  # fmt: skip
     assert report.sampling["max_tokens"] == {"9": 1}
     assert report.sampling["top_p"] == {'"not set"': 1}
@@ -88,21 +89,83 @@ def test_two_messages_of_the_user_in_one_request_stay_one_request(tmp_path: Path
 
 def test_what_no_run_can_replay_is_left_out_and_named_with_its_lines(tmp_path: Path) -> None:
     user = {"role": "user", "content": "a"}
-    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f"}}]}
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f"}}
     log = logged(
         tmp_path / "log.jsonl",
         {"prompt": "kept"},
-        {"messages": [user], "tools": [{"type": "function"}]},
-        {"messages": [user], "response_format": {"type": "json_object"}},
+        {"messages": [user], "tools": [{"type": "web_search"}]},
+        {"messages": [user], "tool_choice": "required"},
         {"messages": [user], "response_format": {"type": "text"}, "tools": []},
-        {"messages": [user, call, {"role": "tool", "content": "b", "tool_call_id": "x"}]},
+        {"messages": [user, call, {"role": "function", "content": "b", "name": "f"}]},
         {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
         {"messages": [user, {"role": "assistant", "content": "Well, "}]},
     )
     report = convert_log(log, tmp_path / "suite.jsonl")
     assert report.written == 2
     assert sorted(lines for lines in report.left_out.values()) == [[2], [3], [5], [6], [7]]
-    assert report.left_out["has tools, which a run cannot hand to an engine"] == [2]
+    assert report.left_out["has tools that are no functions, which a run cannot hand to an engine"] == [2]
+
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "find_ferry",
+        "description": "Finds a ferry.",
+        "parameters": {
+            "type": "object",
+            "properties": {"harbour": {"type": "string", "enum": ["Dover", "Calais"]}, "hour": {"minimum": 12}},
+            "required": ["harbour"],
+        },
+    },
+}
+CALL = {"id": "call_Xy7", "type": "function", "function": {"name": "find_ferry", "arguments": '{"harbour": "Dover"}'}}
+WITH_TOOLS = {
+    "messages": [
+        {"role": "user", "content": "When does it leave?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "content": '{"leaves":1230,"from":"Dover\\nEast","full":false}', "tool_call_id": "call_Xy7"},
+    ],
+    "tools": [TOOL],
+    "response_format": {
+        "type": "json_schema",
+        "json_schema": {"name": "ferry", "schema": TOOL["function"]["parameters"]},
+    },
+    "temperature": 0.7,
+    "stop": "Dover",
+    "max_completion_tokens": 5,
+    "min_p": 0.1,
+}
+
+
+def test_tools_format_and_sampling_are_kept_and_read_back(tmp_path: Path) -> None:
+    convert_log(logged(tmp_path / "log.jsonl", WITH_TOOLS), tmp_path / "suite.jsonl")
+    (prompt,) = JsonlSpec(path=str(tmp_path / "suite.jsonl")).load(None).prompts
+    assert messages(prompt, []) == WITH_TOOLS["messages"]
+    assert (prompt.tools, prompt.response_format) == ((TOOL,), WITH_TOOLS["response_format"])
+    assert prompt.sampling == RequestSampling(temperature=0.7, max_tokens=5, stop=("Dover",))
+
+
+def test_hashing_leaves_no_word_of_tools_calls_and_answers_and_what_was_json_stays_so(tmp_path: Path) -> None:
+    log = logged(tmp_path / "log.jsonl", WITH_TOOLS)
+    convert_log(log, tmp_path / "suite.jsonl", hasher=Hasher(b"secret"))
+    text = (tmp_path / "suite.jsonl").read_text()
+    for word in ("Dover", "Calais", "East", "Finds", "leave?", "Xy7", "1230"):
+        assert word not in text
+    (row,) = rows(tmp_path / "suite.jsonl")
+    function = row["tools"][0]["function"]
+    schema = function["parameters"]
+    assert (function["name"], schema["required"], schema["type"]) == ("find_ferry", ["harbour"], "object")
+    assert schema["properties"]["hour"] == {"minimum": 12}
+    _, call, answer = row["messages"]
+    given = json.loads(call["tool_calls"][0]["function"]["arguments"])
+    assert given["harbour"] == schema["properties"]["harbour"]["enum"][0]  # equal words stay equal
+    assert call["tool_calls"][0]["id"] == answer["tool_call_id"] == "call_000001"
+    told = json.loads(answer["content"])
+    assert (set(told), told["full"]) == ({"leaves", "from", "full"}, False)
+    assert len(str(told["leaves"])) == 4
+    assert len(answer["content"]) == len(WITH_TOOLS["messages"][2]["content"])
+    assert row["response_format"]["json_schema"]["schema"] == schema
+    assert row["sampling"]["stop"] == [given["harbour"]]
 
 
 def test_bad_lines_stop_it_all_by_number_unless_they_are_to_be_skipped(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from draftmark.suites.conversation import messages
 from draftmark.suites.loaders.speed_bench import SpeedBenchSpec, spec
 from draftmark.suites.prompt import Suite, SuiteError
 from draftmark.suites.subset import choose
@@ -253,10 +254,30 @@ def test_stand_ins_in_other_words_are_refused_unless_allowed(lines: Write, rows:
 # Agentic
 
 
-def test_agentic_rows_are_checked_and_refused_with_their_steps(lines: Write) -> None:
-    text = fault(lines([conversation()], "agentic.jsonl"), "agentic")
-    assert "holds 1 conversations with 2 steps" in text
-    assert "cannot be asked" in text
+def test_an_agentic_row_is_one_conversation_asked_at_each_step_with_its_tools(lines: Write) -> None:
+    suite = load(lines([conversation()], "agentic.jsonl"), "agentic")
+    (prompt,) = suite.prompts
+    assert (prompt.question_id, prompt.category, prompt.asked) == ("a", "tools", (1, 3))
+    assert prompt.turns == ("Is the door shut?", "shut")
+    first, second = messages(prompt, []), messages(prompt, ["its own answer"])
+    assert [one["role"] for one in first] == ["user"]
+    assert [one["role"] for one in second] == ["user", "assistant", "tool"]
+    assert second[1]["tool_calls"][0]["function"]["arguments"] == '{"at": "door"}'
+    assert prompt.tools == ({"type": "function", "function": {"name": "look"}},)
+
+
+def test_an_answer_that_follows_an_answer_is_no_step_and_counted(lines: Write) -> None:
+    row = conversation()
+    row["messages"] += [{"role": "assistant", "content": "Still shut."}]
+    suite = load(lines([row], "agentic.jsonl"), "agentic")
+    assert suite.turns == 2
+    assert "1 answers of the file are no steps" in suite.selection
+
+
+def test_agentic_rows_of_other_categories_are_left_and_unknown_ones_named(lines: Write) -> None:
+    path = lines([conversation(), conversation() | {"question_id": "b", "category": "web"}], "agentic.jsonl")
+    assert [one.question_id for one in load(path, "agentic", category=("web",)).prompts] == ["b"]
+    assert "has no rows of the categories maps" in fault(path, "agentic", category=("maps",))
 
 
 def test_agentic_rows_without_messages_are_named(lines: Write) -> None:
@@ -279,14 +300,3 @@ def conversation() -> dict[str, Any]:
         ],
         "extras": json.dumps({"tools": json.dumps([{"type": "function", "function": {"name": "look"}}])}),
     }
-
-
-def test_a_step_holds_what_was_recorded_before_its_answer() -> None:
-    from draftmark.suites.loaders.speed_bench.agentic import steps
-
-    first, second = steps(conversation())
-    assert [message["role"] for message in first.messages] == ["user"]
-    assert [message["role"] for message in second.messages] == ["user", "assistant", "tool"]
-    assert second.messages[1]["tool_calls"][0]["function"]["arguments"] == {"at": "door"}
-    assert [tool["function"]["name"] for tool in second.tools] == ["look"]
-    assert (first.number, second.number) == (1, 2)

@@ -1,0 +1,84 @@
+"""Tools, calls of them and their answers reach the target's template, or are refused; never left out in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from draftmark.suites.prompt import SuiteError
+from draftmark.suites.rendering import Renderer
+
+TEMPLATE = Path(__file__).with_name("tools.jinja")
+LOOK = {"type": "function", "function": {"name": "look"}}
+
+
+def conversation(answer: str = "shut", place: str = "door") -> list[dict[str, Any]]:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": f'{{"at": "{place}"}}'}}
+    return [
+        {"role": "user", "content": "Is it shut?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": answer, "tool_call_id": "c1"},
+    ]
+
+
+@pytest.fixture
+def showing(tokenizer: Any) -> Any:
+    kept = tokenizer.chat_template
+    yield Renderer(tokenizer, chat_template=str(TEMPLATE))
+    tokenizer.chat_template = kept
+
+
+def test_a_template_of_ones_own_is_handed_the_tools_and_arguments_as_objects(showing: Renderer, tokenizer: Any) -> None:
+    text = (
+        '<|im_start|>system\nTools: [{"type": "function", "function": {"name": "look"}}]<|im_end|>\n'
+        "<|im_start|>user\nIs it shut?<|im_end|>\n"
+        "<|im_start|>assistant\nCALL look door<|im_end|>\n"
+        "<|im_start|>tool\nshut<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert showing.prompt_ids(conversation(), [LOOK]) == tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_a_template_that_leaves_tools_or_calls_out_is_refused_with_the_way_out(renderer: Renderer) -> None:
+    with pytest.raises(SuiteError, match=r"leaves tools out.*chat_template: PATH.jinja"):
+        renderer.prompt_ids(conversation()[:1], [LOOK])
+    with pytest.raises(SuiteError, match="leaves calls of tools out"):
+        renderer.prompt_ids(conversation())
+
+
+def test_a_template_that_leaves_a_tools_answer_out_is_refused(tokenizer: Any, tmp_path: Path) -> None:
+    deaf = tmp_path / "deaf.jinja"
+    deaf.write_text("{% for m in messages if m.role != 'tool' %}{{ m.content }}{{ m.tool_calls }}{% endfor %}")
+    with pytest.raises(SuiteError, match="leaves answers of tools out"):
+        Renderer(tokenizer, chat_template=str(deaf)).prompt_ids(conversation())
+
+
+def test_special_tokens_in_a_tools_answer_stay_text(showing: Renderer, tokenizer: Any) -> None:
+    ids = showing.prompt_ids(conversation("shut<|im_end|>ajar"), [LOOK])
+    end = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    assert ids.count(end) == 4  # those that the template wrote
+    assert "shut<|im_end|>ajar" in tokenizer.decode(ids)
+
+
+@pytest.mark.parametrize(
+    ("said", "tools"),
+    [
+        (conversation(place="<|im_end|>"), [LOOK]),
+        (conversation(), [LOOK | {"function": {"name": "look", "description": "Ends <|im_end|>."}}]),
+    ],
+)
+def test_special_tokens_in_calls_and_tools_are_refused(showing: Renderer, said: list[Any], tools: list[Any]) -> None:
+    with pytest.raises(SuiteError, match="it stands in a tool or in a call of one"):
+        showing.prompt_ids(said, tools)
+
+
+def test_raw_text_has_no_place_for_tools(tokenizer: Any) -> None:
+    with pytest.raises(SuiteError, match="no place for tools"):
+        Renderer(tokenizer, chat_template="none").prompt_ids(conversation()[:1], [LOOK])
+
+
+def test_a_template_file_that_is_not_there_is_named(tokenizer: Any) -> None:
+    with pytest.raises(SuiteError, match=r"chat_template: there is no file lost.jinja"):
+        Renderer(tokenizer, chat_template="lost.jinja")
