@@ -88,7 +88,10 @@ def test_messages_may_be_one_string_and_content_a_list_of_text_parts(tmp_path: P
         ({"turns": "a", "tool_choice": "required"}, "has a tool_choice, which a run cannot hand"),
         ({"turns": "a", "response_format": {"type": "grammar"}}, "response_format is of type 'grammar'"),
         ({"turns": "a", "response_format": {"type": "json_schema"}}, "needs json_schema: an object with a schema"),
-        ({"turns": "a", "sampling": {"temperature": -1}}, "sampling.temperature: input should be greater than or equal to 0"),
+        (
+            {"turns": "a", "sampling": {"temperature": -1}},
+            "sampling.temperature: input should be greater than or equal to 0",
+        ),
         ({"turns": "a", "sampling": {"seed": 1}}, "sampling.seed: extra inputs are not permitted"),
         ({"messages": said(("user", [{"type": "image_url"}]))}, "a part of type 'image_url'; suites are text alone"),
         ({"messages": said(("user", "a")), "tools": [{"type": "function"}]}, r"tools\[0\] is no function"),
