@@ -11,6 +11,7 @@ from draftmark.dashboards.answer.lamps import lamp_lines
 from draftmark.dashboards.answer.notices import notices
 from draftmark.dashboards.answer.verdict import VERDICTS, answers
 from draftmark.dashboards.charts.sections import sections
+from draftmark.dashboards.details.acceptance_table import acceptance_tables
 from draftmark.dashboards.details.arms_table import arms_table
 from draftmark.dashboards.details.facts import blocks, definitions, headline_facts, plan_text
 from draftmark.dashboards.details.glossary import SYMBOLS, WORDS
@@ -68,6 +69,7 @@ def render(summary: RunSummary, *, command: str | None = None, made_at: datetime
         lamps=lamp_lines(summary),
         table=arms_table(summary),
         sections=sections(summary),
+        places=acceptance_tables(summary),
         changes=changes(summary),
         failures=failures(summary),
         divergences=divergences(summary),

@@ -112,3 +112,11 @@ def listed(items: list[str], most: int = 3) -> str:
     if len(items) > most:
         return f"{', '.join(items[:most])} and {len(items) - most} more"
     return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+
+
+def without_common_stem(categories: list[str]) -> dict[str, str]:
+    """Return what each category is called where all are `one/...`: what comes after it."""
+    stems = {name.partition("/")[0] for name in categories}
+    if len(stems) > 1 or not all(name.partition("/")[2] for name in categories):
+        return {name: name for name in categories}
+    return {name: name.partition("/")[2] for name in categories}

@@ -37,6 +37,7 @@ class LlamacppServerSpec(ServerSpec):
     """`{kind: llamacpp-server, parallel: 8, options: {ctx_size: 32768}}`; the target is a GGUF file."""
 
     dialect: ClassVar[str] = "llamacpp"
+    context_option: ClassVar[str] = "ctx_size"
     programs: ClassVar[tuple[str, ...]] = ("llama-server",)
     install: ClassVar[str] = "see https://github.com/ggml-org/llama.cpp for builds"
     taken: ClassVar[dict[str, str]] = {

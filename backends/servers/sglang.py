@@ -37,6 +37,7 @@ class SglangServerSpec(ServerSpec):
     """`{kind: sglang-server, options: {context_length: 4096, mem_fraction_static: 0.8}}`."""
 
     dialect: ClassVar[str] = "sglang"
+    context_option: ClassVar[str] = "context_length"
     programs: ClassVar[tuple[str, ...]] = (sys.executable, "-m", "sglang.launch_server")
     install: ClassVar[str] = "run: pip install sglang"
     taken: ClassVar[dict[str, str]] = {

@@ -69,6 +69,8 @@ class ServerSpec(AskedOverHttp):
     """How to get it, for whoever lacks it."""
     taken: ClassVar[dict[str, str]]
     """Flags and variables that Draftmark sets, and what a plan should use instead."""
+    context_option: ClassVar[str]
+    """The name in `options` of the most tokens that prompt and answer may have."""
     quiet: ClassVar[dict[str, str]] = {}
     """Variables that keep the server from asking the network or drawing progress bars, unless they are set."""
 
@@ -84,6 +86,13 @@ class ServerSpec(AskedOverHttp):
     """Whether a prompt may be answered for by an earlier one that begins like it."""
     start_timeout_s: PositiveFloat = Field(default=1800.0, exclude=True)
     """Longest wait for a server to become healthy, seconds."""
+
+    def context_limit(self, target: str) -> int | None:
+        """Return what the plan's `options` set, else what the target's config.json says."""
+        from draftmark.backends.model_files import context_limit
+
+        given = self.options.get(self.context_option)
+        return given if isinstance(given, int) and given > 0 else context_limit(target)
 
     @abstractmethod
     def drafting(self, arm: Arm) -> Arguments:

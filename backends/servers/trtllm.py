@@ -38,6 +38,7 @@ class TrtllmServerSpec(ServerSpec):
     """`{kind: trtllm-server, options: {max_seq_len: 4096}}`; `options` go into the file of `--config`."""
 
     dialect: ClassVar[str] = "trtllm"
+    context_option: ClassVar[str] = "max_seq_len"
     programs: ClassVar[tuple[str, ...]] = ("trtllm-serve",)
     install: ClassVar[str] = "see https://nvidia.github.io/TensorRT-LLM for how to install TensorRT-LLM"
     taken: ClassVar[dict[str, str]] = {

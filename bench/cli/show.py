@@ -21,8 +21,12 @@ def show(
     run: Path = typer.Argument(..., help="The run folder; it may be unfinished."),
     as_json: bool = typer.Option(False, "--json", help="Print every cell and metric as JSON; seconds inside."),
     by_category: bool = typer.Option(False, help="Add a row per category."),
+    acceptance: bool = typer.Option(
+        False, help="Show where acceptance comes from instead: by category, context, place in the output, and part."
+    ),
 ) -> None:
     """Show the numbers of a run; they are rebuilt from its raw records."""
+    from draftmark.bench.reporting.acceptance_table import acceptance_lines
     from draftmark.bench.reporting.run_table import run_lines
     from draftmark.results.run_folder.store import RunStore
     from draftmark.results.summarise import summarise
@@ -30,6 +34,8 @@ def show(
     summary = summarise(RunStore.read(run))
     if as_json:
         emit(cells_json(summary))
+    elif acceptance:
+        emit_rich(*acceptance_lines(summary))
     else:
         emit_rich(*run_lines(summary, by_category=by_category))
 

@@ -52,15 +52,14 @@ _LEGEND = "tok/s counts the wait for the first token; ms per token does not."
 
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
     """Return what `show` prints, top to bottom."""
-    parts: list[RenderableType] = [_heading(summary)]
-    parts += [_lamp(lamp, summary) for level in _LEVELS for lamp in summary.lamps if lamp.level == level]
+    parts: list[RenderableType] = [heading(summary), *lamps(summary)]
     shown = [cell for cell in summary.cells if by_category or cell.category is None]
     void = not_counted(summary)
     for group in dict.fromkeys(cell.group for cell in shown):
         cells = [cell for cell in shown if cell.group == group]
         overall = [cell for cell in cells if cell.category is None]
         table = [_table(summary, cells)] if any(cell.turns_ok or cell.turns_failed for cell in overall) else []
-        parts += ["", _title(cells[0]), *table, *_waits(overall), *_unfinished(overall)]
+        parts += ["", title(cells[0]), *table, *_waits(overall), *_unfinished(overall)]
         parts += [*_words(overall, void), *_hint(overall, void)]
     parts += [_failures(summary)] if summary.failures else []
     if any(isinstance(part, Table) for part in parts):
@@ -68,7 +67,8 @@ def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[Rendera
     return parts
 
 
-def _heading(summary: RunSummary) -> Text:
+def heading(summary: RunSummary) -> Text:
+    """Return which run it is and how far it got."""
     manifest = summary.manifest
     measured = sum(cell.turns_ok + cell.turns_failed for cell in summary.cells if cell.category is None)
     expected = sum(cell.turns_expected for cell in summary.cells if cell.category is None and cell.status != "left out")
@@ -76,6 +76,11 @@ def _heading(summary: RunSummary) -> Text:
     if summary.elapsed_s is not None:
         text.append(f" in {in_words(summary.elapsed_s)}")
     return text
+
+
+def lamps(summary: RunSummary) -> list[Text]:
+    """Return what to doubt, the gravest first; lamps that are in order say nothing."""
+    return [_lamp(lamp, summary) for level in _LEVELS for lamp in summary.lamps if lamp.level == level]
 
 
 def _lamp(lamp: Lamp, summary: RunSummary) -> Text:
@@ -97,7 +102,8 @@ def _named(ids: set[str], cells: list[CellSummary]) -> str:
     return f"[{'; '.join(parts)}] "
 
 
-def _title(cell: CellSummary) -> Text:
+def title(cell: CellSummary) -> Text:
+    """Return the suite, backend and load that a table is about."""
     at_once = "" if cell.concurrency in (None, 1) else f", {cell.concurrency} at once"
     load = at_once if cell.open_load is None else f", {cell.open_load}"
     return Text(harmless(f"{cell.suite} ({cell.backend}{load})"), style="bold")

@@ -26,7 +26,7 @@ class Words:
 
 WORDS: dict[LampName, Words] = {
     "prompts": Words("Prompts like real ones", "the prompts"),
-    "answers": Words("Answers long enough", "the answers"),
+    "answers": Words("Answers fit to measure", "the answers"),
     "speculation": Words("Speculation really on", "speculation", owed=True),
     "baseline": Words("Baseline sane", "the baseline", owed=True),
     "losslessness": Words("Output unchanged beyond the control", "the output", owed=True),

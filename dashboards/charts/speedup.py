@@ -18,7 +18,7 @@ from draftmark.dashboards.charts.chart import (
     without_interval,
 )
 from draftmark.dashboards.charts.rows import Line, add_numbers, rows_canvas, shown
-from draftmark.dashboards.wording import value_of
+from draftmark.dashboards.wording import value_of, without_common_stem
 from draftmark.results.roles import speculates
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[fl
     if not known:
         return absent(group, alt, [_speedup(cell) for cell in points])
     categories = [name for name in group.categories if any(cell.category == name for cell in known)]
-    names = _without_common_stem(group.categories)
+    names = without_common_stem(group.categories)
     rows: list[_Row] = []
     for category in categories[:MAX_CATEGORIES]:
         rows.append((Line(names[category], heading=True), None))
@@ -73,14 +73,6 @@ def speedup_by_category(group: Group, style: dict[str, Look], reach: Sequence[fl
 
 def _speedup(cell: CellSummary) -> MetricValue:
     return value_of(cell, "speedup")
-
-
-def _without_common_stem(categories: list[str]) -> dict[str, str]:
-    """Return what each category is called where all are `one/...`: what comes after it."""
-    stems = {name.partition("/")[0] for name in categories}
-    if len(stems) > 1 or not all(name.partition("/")[2] for name in categories):
-        return {name: name for name in categories}
-    return {name: name.partition("/")[2] for name in categories}
 
 
 def _named(

@@ -316,3 +316,15 @@ def test_in_print_nothing_scrolls_and_controls_are_gone(open_page: Callable, spe
     assert page.locator(".scroll").first.evaluate("(one) => getComputedStyle(one).overflow") == "visible"
     assert not page.locator(".controls").is_visible()
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(21, 25, 30)"
+
+
+def test_where_acceptance_comes_from_is_read_without_colour_or_script(drawn: Opened) -> None:
+    section = drawn.page.locator("#places")
+    assert section.locator("h3").all_inner_texts() == ["coding", "summarization", "long-sequence"]
+    table = section.locator("table").first
+    assert table.locator("thead th").all_inner_texts() == ["place", "ngram D=3", "ngram D=8", "draft-model D=3"]
+    row = table.locator("tbody tr", has=drawn.page.get_by_role("rowheader", name="all turns"))
+    # 1.92 x 0.93 and x 1.07
+    assert row.locator("td").first.inner_text().split() == ["1.92", "[1.79,", "2.05]", "n", "1,400"]
+    assert section.locator(".bar").first.get_attribute("aria-hidden") == "true"
+    assert drawn.page.locator('nav a[href="#places"]').count() == 1

@@ -481,3 +481,24 @@ def test_the_same_command_line_for_every_launch_is_what_is_recorded(tmp_path: Pa
         models["target"],
         *("--host", "127.0.0.1", "--port", "PORT", "--config", "FILE"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("vllm-server", "max_model_len"),
+        ("sglang-server", "context_length"),
+        ("trtllm-server", "max_seq_len"),
+        ("llamacpp-server", "ctx_size"),
+    ],
+)
+def test_the_context_is_what_the_plan_sets_else_what_the_target_was_made_for(
+    tmp_path: Path, kind: str, option: str
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 96}))
+    entry = BACKENDS.resolve(kind)
+    found = [
+        entry.model_validate({"kind": kind, "options": options}).context_limit(str(tmp_path))
+        for options in ({}, {option: 64}, {option: "auto"})
+    ]
+    assert found == [96, 64, 96]

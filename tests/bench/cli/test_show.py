@@ -305,3 +305,16 @@ def test_the_table_fits_eighty_columns(run_folder: Path, summary: RunSummary) ->
     lines = text_of(with_metrics(summary, "ngram D=3", speedup=speedup)).splitlines()
     table = [line.rstrip() for line in lines[lines.index("talk (fake)") :]]
     assert max(map(len, table)) <= 80
+
+
+def test_where_acceptance_comes_from_has_a_line_per_place_and_no_table_of_arms(call: Call, run_folder: Path) -> None:
+    said = call("show", run_folder, "--acceptance")
+    assert said.code == 0
+    lines = [line.split() for line in said.out.splitlines()]
+    # The fake engine accepts 3 of 3 in each of its 10 steps, so that every place has 4 tokens a step.
+    assert ["all", "turns", "ngram", "D=3", "4.00", "-", "10"] in lines
+    places = [line[0] for line in lines if line[1:4] == ["ngram", "D=3", "4.00"]]
+    assert {"code", "talk"} <= set(places)
+    assert "thinking and answer: not measured (" in " ".join(said.out.split())
+    assert "speed-up" not in said.out
+    assert "1 (baseline)" not in said.out

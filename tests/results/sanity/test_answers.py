@@ -1,4 +1,4 @@
-"""The lamp "answers long enough": what can be measured on answers that end at once, are cut, or go round in circles."""
+"""The lamp "answers fit to measure": answers that end at once, are cut, or go round in circles."""
 
 from __future__ import annotations
 
