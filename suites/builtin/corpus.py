@@ -1,7 +1,7 @@
 """The prose that ships with Draftmark, as sections of paragraphs of sentences; read-only and frozen.
 
 The corpus has about 13,000 tokens. Longer prompts go on with the documents that the summarization suite holds, as many
-again, which were written for Draftmark too.
+again, which were written for Draftmark too; with those in prose, that is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from functools import cache
 from importlib.resources import files
 
 from draftmark.suites.prompt import SuiteError
+
+_NO_PROSE = {"chat", "ticket"}
+"""Registers whose documents are entries with times, and have traces in them."""
 
 _DOCUMENT = re.compile(r"<document>(.*?)</document>", re.DOTALL)
 
@@ -29,8 +32,9 @@ def sections() -> tuple[Section, ...]:
 
 @cache
 def documents() -> tuple[Section, ...]:
-    """Return the documents of the summarization suite, in its order; raise `SuiteError` as `sections` does."""
-    turns = [turn for line in _shipped("summarization.jsonl").splitlines() for turn in json.loads(line)["turns"]]
+    """Return the summarization suite's documents in prose, in its order; raise `SuiteError` as `sections` does."""
+    rows = [json.loads(line) for line in _shipped("summarization.jsonl").splitlines()]
+    turns = [turn for row in rows if row["sub_category"] not in _NO_PROSE for turn in row["turns"]]
     found = [tuple(_paragraphs(text)) for turn in turns for text in _DOCUMENT.findall(turn)]
     return tuple(section for section in found if section)
 

@@ -26,17 +26,17 @@ def test_shipped_suites_load_without_a_tokenizer_and_keep_their_own_category(nam
 def test_the_prompts_are_the_same_on_every_machine() -> None:
     """A change here makes another suite of it, with which nothing from before can be compared."""
     assert {name: spec(name=name).load(None).hash[:12] for name in builtin_spec.SHIPPED} == {
-        "coding": "c33174bfd4ad",
-        "humanities": "3edf01ed5c8b",
-        "math": "1a201a544a88",
-        "multilingual": "6ebc1000cee5",
-        "qa": "1afda74456ad",
-        "rag": "7875ac55345b",
-        "reasoning": "392e9597031e",
-        "roleplay": "84342d3d034f",
-        "stem": "b9e63dd6028f",
-        "summarization": "230788cc1164",
-        "writing": "7c89972994cd",
+        "coding": "fccfc1907204",
+        "humanities": "a229b2b8b367",
+        "math": "d2d3f02b729d",
+        "multilingual": "44baf82808b6",
+        "qa": "dfde4dbb9bde",
+        "rag": "d944e713e227",
+        "reasoning": "a81a7b086fbb",
+        "roleplay": "9ff84b5dc4e6",
+        "stem": "8b9df2eff1f4",
+        "summarization": "2b05139d5aee",
+        "writing": "b19b6ff89df5",
     }
 
 
