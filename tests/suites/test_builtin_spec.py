@@ -34,7 +34,7 @@ def test_the_prompts_are_the_same_on_every_machine() -> None:
         "rag": "d944e713e227",
         "reasoning": "a81a7b086fbb",
         "roleplay": "9ff84b5dc4e6",
-        "stem": "8b9df2eff1f4",
+        "stem": "ea8ed46091cd",
         "summarization": "2b05139d5aee",
         "writing": "b19b6ff89df5",
     }

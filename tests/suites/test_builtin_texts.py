@@ -26,7 +26,7 @@ SHA256 = {
     "rag.jsonl": "26cd59a959a5dba735d00817ada6530c99cff0d46c8d361c1c7324594eab5f9e",
     "reasoning.jsonl": "aa9e6ac9c835555e03e643401fa1656fbb4b91c430a81819ff5632cd5c4c1926",
     "roleplay.jsonl": "d5cb8693e07506f20e9cbcdee1efff6abea03fdb40a1b15e9c0a1dbd8139b3b7",
-    "stem.jsonl": "6a7192bcce3c480d7b76893c6d5c07c615f8f30ca5aa0287f7213142efc4afb1",
+    "stem.jsonl": "732ac8f0580fc94fe5531269afd98a0515ba75fe6dca8810fa6414d4ac0f8790",
     "summarization.jsonl": "e7f300ccf1d0271b0090d518ce50ba95c8400e79f793f42a32cf5dba24d6a9dd",
     "writing.jsonl": "5f9b23f5e514ad70f65ee063abd85e87455a01b15a98a5464e8645b9bc9669bc",
     "corpus.md": "ada4ef9df059cad9fcaf498673494cbf5ec03216eee5f6f6495f922b5a2b3473",
