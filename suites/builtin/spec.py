@@ -11,6 +11,7 @@ from draftmark.suites.builtin import long_sequence
 from draftmark.suites.builtin.recipes import Entropy
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
 from draftmark.suites.reading.json_lines import read_prompts
+from draftmark.suites.subset import choose, describe
 
 LICENCE = "Apache-2.0"
 SOURCE = "written for Draftmark"
@@ -36,7 +37,8 @@ ThroughputName = Literal["throughput-1k", "throughput-2k", "throughput-8k", "thr
 """The prompts of long-sequence at the lengths of SPEED-Bench's throughput splits."""
 LENGTHS: dict[str, int] = {name: 1000 * int(name[11:-1]) for name in get_args(ThroughputName)}
 """Tokens of each prompt after the target's chat template."""
-BuiltinName = Literal[ShippedName, "long-sequence", ThroughputName]
+BuiltinName = Literal[ShippedName, "qualitative", "long-sequence", ThroughputName]
+"""`qualitative` is all eleven shipped categories in one suite, as SPEED-Bench's split of that name."""
 SHIPPED: tuple[ShippedName, ...] = get_args(ShippedName)
 
 
@@ -60,7 +62,7 @@ class BuiltinSpec(SuiteSpec):
             raise ValueError(
                 f"prompt_tokens belongs to the builtin suite long-sequence; {self.name} has {LENGTHS[self.name]:,}"
             )
-        if self.name in SHIPPED:
+        if self.name in (*SHIPPED, "qualitative"):
             for field in ("prompt_tokens", "entropy"):
                 if getattr(self, field) is not None:
                     raise ValueError(f"{field} belongs to the builtin suite long-sequence, not to {self.name}")
@@ -79,6 +81,8 @@ class BuiltinSpec(SuiteSpec):
                 limit=self.limit,
                 seed=self.subset_seed,
             )
+        elif self.name == "qualitative":
+            prompts, selection = _all_shipped(self.limit, self.subset_seed)
         else:
             prompts, selection = _read_shipped(self.name, self.limit, self.subset_seed)
         return Suite(name=self._suite_name(), prompts=prompts, licence=LICENCE, source=SOURCE, selection=selection)
@@ -91,6 +95,12 @@ class BuiltinSpec(SuiteSpec):
         if self.entropy is not None and set(self.entropy) != set(ENTROPIES):
             words += [level for level in ENTROPIES if level in self.entropy]
         return "-".join(words)
+
+
+def _all_shipped(limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:
+    whole = [prompt for name in SHIPPED for prompt in _read_shipped(name, None, seed)[0]]
+    chosen = choose(whole, limit, seed)
+    return tuple(whole[index] for index in chosen), describe(len(chosen), len(whole), seed)
 
 
 def _read_shipped(name: BuiltinName, limit: int | None, seed: int) -> tuple[tuple[Prompt, ...], str]:

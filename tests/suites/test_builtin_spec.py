@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -40,6 +41,16 @@ def test_the_prompts_are_the_same_on_every_machine() -> None:
     }
 
 
+def test_qualitative_is_all_eleven_categories_and_a_limit_is_shared_out_over_them() -> None:
+    whole, part = spec(name="qualitative").load(None), spec(name="qualitative", limit=22).load(None)
+    assert whole.prompts == tuple(
+        prompt for name in builtin_spec.SHIPPED for prompt in spec(name=name).load(None).prompts
+    )
+    counts = Counter(prompt.category for prompt in part.prompts)
+    assert (set(counts), sum(counts.values())) == (set(builtin_spec.SHIPPED), 22)
+    assert f"22 of {len(whole.prompts)} prompts, stratified by category" in part.selection
+
+
 @pytest.mark.parametrize("name", builtin_spec.SHIPPED)
 def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> None:
     whole, part = spec(name=name).load(None), spec(name=name, limit=12).load(None)
@@ -54,6 +65,7 @@ def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> Non
     [
         ({"name": "poetry"}, "coding"),
         ({"name": "coding", "prompt_tokens": 500}, "prompt_tokens belongs to the builtin suite long-sequence"),
+        ({"name": "qualitative", "entropy": ["low"]}, "entropy belongs to the builtin suite long-sequence"),
         ({"name": "summarization", "entropy": ["low"]}, "entropy belongs to the builtin suite long-sequence"),
         ({"name": "long-sequence", "entropy": []}, "at least 1 item"),
         ({"name": "long-sequence", "entropy": ["low", "low"]}, "names a level twice"),
