@@ -29,7 +29,7 @@ def test_the_list_says_what_each_suite_holds() -> None:
     rows = {(row.kind, row.name): row for row in catalogue.listings()}
     shipped = [
         "coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "summarization",
-        "writing", "long-sequence", "throughput-1k", "throughput-2k", "throughput-8k", "throughput-16k",
+        "writing", "qualitative", "long-sequence", "throughput-1k", "throughput-2k", "throughput-8k", "throughput-16k",
         "throughput-32k",
     ]  # fmt: skip
     assert list(rows)[:19] == [*(("builtin", name) for name in shipped), ("humaneval", "humaneval")]
