@@ -60,7 +60,7 @@ def _differing(cell: CheckedCell, sent: Ints, differs: Mask) -> str:
     )
     if (theirs == ours + 1).all():
         return f"{said}, always one more: a second beginning-of-sequence token?"
-    if len(theirs) > 1 and (theirs < ours).all() and (theirs == theirs[0]).all():
+    if len(np.unique(ours)) > 1 and (theirs < ours).all() and (theirs == theirs[0]).all():
         return f"{said}, always {theirs[0]:,} where more went out: it cuts prompts there, and answers what is left."
     shorter, longer = int((theirs < ours).sum()), int((theirs > ours).sum())
     sizes = "shorter" if not longer else "longer" if not shorter else f"{shorter:,} shorter and {longer:,} longer"

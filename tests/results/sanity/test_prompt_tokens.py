@@ -66,9 +66,10 @@ def test_prompts_that_all_end_at_one_length_were_cut_there(said: Said) -> None:
     assert text.endswith("always 4,096 where more went out: it cuts prompts there, and answers what is left.")
 
 
-def test_one_shorter_prompt_shows_no_limit(said: Said) -> None:
-    ((_, _, text),) = said((4100, 4096), (12, 12))
-    assert "went out), shorter: it read other prompts" in text
+def test_prompts_of_one_length_show_no_limit(said: Said) -> None:
+    for lengths in [(4100, 4096)], [(4100, 4096), (4100, 4096)]:
+        ((_, _, text),) = said(*lengths, (12, 12))
+        assert "went out), shorter: it read other prompts" in text
 
 
 def test_later_turns_are_held_against_what_they_were_asked_with(said: Said) -> None:
