@@ -74,6 +74,16 @@ class TurnRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Asks:
+    """What a plan's turns ask of a backend beyond text; known before it starts."""
+
+    response_format: bool = False
+    """Some answers must have a form."""
+    own_template: bool = False
+    """Prompts are rendered by a template of the plan's own, which a server asked in messages would not use."""
+
+
+@dataclass(frozen=True, slots=True)
 class TieEvidence:
     """What the target says of a place where two outputs part, at temperature 0.
 
@@ -184,6 +194,11 @@ class BackendSpec(BaseModel):
     def arm_problem(self, arm: Arm) -> str | None:
         """Say why this backend cannot run the arm on this machine, in a sentence with what to do; null if it can."""
         raise NotImplementedError
+
+    def request_problem(self, asks: Asks) -> str | None:
+        """Say why this backend cannot be asked such turns, with what to do; null if it can."""
+        del asks
+        return None
 
     def context_limit(self, target: str) -> int | None:
         """Return how many tokens prompt and answer may have together, where that is known before the engine starts."""

@@ -88,6 +88,8 @@ class CellColumns:
     """Of the prompt by the target's own tokenizer, before it was sent; -1 unknown."""
     cached_tokens: Ints
     """How many of the prompt's tokens the engine took from its prefix cache; -1 where it does not say with the turn."""
+    own_temperature: Floats
+    """Of a turn that was sampled as its request was; NaN where the cell's sampling held."""
     scheduled_s: Floats
     held_s: Floats
     """Seconds for which a cap on the turns in flight held it back; NaN without one."""
@@ -139,8 +141,8 @@ class CellColumns:
     def from_turns(cls, turns: Iterable[TurnRecord], *, max_tokens: int | None = None) -> CellColumns:
         """Read one cell's records, in any order; warm-up turns are counted and left out.
 
-        Where a turn has more tokens by the engine's count than `max_tokens` (null: no limit is known), the count is
-        impossible: its tokens, and what was inferred from them, count as unknown.
+        Where a turn has more tokens by the engine's count than its own limit, or `max_tokens` (null: no limit is
+        known), the count is impossible: its tokens, and what was inferred from them, count as unknown.
         """
         from draftmark.results.filling import Builder
 

@@ -61,19 +61,38 @@ def first_divergence(baseline_ids: Sequence[int], arm_ids: Sequence[int]) -> Div
     )
 
 
-def compare_turns(baseline: Iterable[TurnRecord], arm: Iterable[TurnRecord]) -> list[Comparison]:
-    """Compare every measured turn of an arm, at temperature 0, with the baseline's; ordered by conversation."""
+def compare_turns(
+    baseline: Iterable[TurnRecord], arm: Iterable[TurnRecord], *, temperature: float = 0.0
+) -> list[Comparison]:
+    """Compare every measured turn of an arm, at temperature 0, with the baseline's; ordered by conversation.
+
+    `temperature` is the cells'; a turn that was sampled as its request was has its own.
+    """
     theirs = {(turn.question_id, turn.turn_index, turn.repeat): turn for turn in baseline if turn.phase == "measured"}
     ours = {(turn.question_id, turn.turn_index, turn.repeat): turn for turn in arm if turn.phase == "measured"}
     earlier: dict[tuple[str, int], Relation] = {}
     found = []
     for key in sorted(ours):
         question, index, repeat = key
-        relation, point, reason = _relate(theirs.get(key), ours[key], earlier.get((question, repeat)))
+        if _temperature(ours[key], temperature) > 0:
+            relation, point, reason = SAMPLED
+        else:
+            relation, point, reason = _relate(theirs.get(key), ours[key], earlier.get((question, repeat)))
         if relation in ("diverged", "not-comparable"):
             earlier.setdefault((question, repeat), relation)
         found.append(Comparison(question, index, repeat, relation, point, reason))
     return found
+
+
+SAMPLED: tuple[Relation, DivergencePoint | None, str | None] = (
+    "not-comparable",
+    None,
+    "the answer is sampled above temperature 0, where texts differ by design",
+)
+
+
+def _temperature(turn: TurnRecord, cells: float) -> float:
+    return cells if turn.sampling is None else turn.sampling.temperature
 
 
 def _relate(

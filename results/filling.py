@@ -59,7 +59,8 @@ class Builder:
     def _impossible(self, turn: TurnRecord) -> int:
         """Return the turn's count of tokens where it could not have had as many, else 0."""
         told = turn.output_tokens or 0
-        return told if turn.status == "ok" and self._max_tokens is not None and told > self._max_tokens else 0
+        limit = self._max_tokens if turn.sampling is None else turn.sampling.max_tokens
+        return told if turn.status == "ok" and limit is not None and told > limit else 0
 
     def _counts_of(self, turn: TurnRecord) -> dict[str, int]:
         ok, steps = turn.status == "ok", turn.steps
@@ -158,6 +159,7 @@ def _of_unknown_tokens(turn: TurnRecord) -> TurnRecord:
 
 def _stamps_of(turn: TurnRecord) -> dict[str, float | None]:
     return {
+        "own_temperature": None if turn.sampling is None else turn.sampling.temperature,
         "scheduled_s": turn.scheduled_s,
         "held_s": turn.held_s,
         "sent_s": turn.sent_s,

@@ -27,17 +27,30 @@ class Asked:
 def request_of(request: TurnRequest, settings: HttpSettings, dialect: Dialect, *, drafts: bool) -> Asked:
     """Return the request that puts a turn.
 
-    Raises `TurnFailed` where ids are to be sent and there are none, or messages and there are none.
+    Raises `TurnFailed` where ids are to be sent and there are none, or messages and there are none, and where the
+    answer is to have a form that the server does not take beside ids.
     """
-    sends_ids = settings.send == "ids" or (
-        settings.send == "auto" and request.prompt_ids is not None and dialect.takes_ids
-    )
+    form = request.response_format
+    takes_ids = dialect.takes_ids and (form is None or dialect.completions_take_format)
+    sends_ids = settings.send == "ids" or (settings.send == "auto" and request.prompt_ids is not None and takes_ids)
     if not sends_ids and not request.messages:
         raise TurnFailed("this turn has no messages to send", kind="prompt")
-    what = {"prompt": list(request.ids)} if sends_ids else {"messages": list(request.messages)}
+    if sends_ids and form is not None and not dialect.completions_take_format:
+        raise TurnFailed(format_beside_ids(dialect.name), kind="prompt")
+    what: dict[str, Any] = {"prompt": list(request.ids)} if sends_ids else {"messages": list(request.messages)}
+    asked = {"tools": None if sends_ids or not request.tools else list(request.tools), "response_format": form}
+    own = {name: value for name, value in asked.items() if value is not None}
     body = {"model": settings.model, **what, "stream": True, **_sampling(request.sampling, request.seed)}
-    asked = dialect.body({**body, **settings.extra_body}, drafts=drafts)
-    return Asked("/v1/completions" if sends_ids else "/v1/chat/completions", asked, chat=not sends_ids)
+    asked_body = dialect.body({**body, **settings.extra_body, **own}, drafts=drafts)
+    return Asked("/v1/completions" if sends_ids else "/v1/chat/completions", asked_body, chat=not sends_ids)
+
+
+def format_beside_ids(dialect: str) -> str:
+    """Return why a `response_format` cannot go beside token ids, and what to do."""
+    return (
+        f"a response_format goes beside token ids to vLLM alone (the dialect here is {dialect}); set send: messages, "
+        "or leave send out so that such turns go as messages"
+    )
 
 
 def _sampling(sampling: Sampling, seed: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from draftmark.backends.http import shapes
 from draftmark.backends.http.answer import Answer, Chunk
 from draftmark.backends.http.failures import complaint, compressed, failure_of_status, kind_of, quoted
 from draftmark.backends.http.shapes import Misshapen, choice_of, count_of, decoded, ids_of, object_of, shown, text_of
@@ -176,10 +177,8 @@ class _Reader:
     def _take_choice(self, read: int, choice: dict[str, Any], usage: object) -> None:
         """Take the output of one choice; raises `Misshapen`."""
         self._take_prompt_ids(choice)
-        inner = choice
-        if self._chat:
-            inner = object_of(choice, "delta") or object_of(choice, "message")
-        text = text_of(inner, "content" if self._chat else "text")
+        inner = (object_of(choice, "delta") or object_of(choice, "message")) if self._chat else choice
+        text = text_of(inner, "content" if self._chat else "text") + shapes.calls_of(inner)
         reasoning = text_of(inner, "reasoning_content") or text_of(inner, "reasoning")
         ids = next((found for key in _ID_KEYS if (found := ids_of(key, choice.get(key))) is not None), None)
         answers = bool(text or any(map(inner.get, _TOOLS)))

@@ -75,6 +75,24 @@ def text_of(holder: dict[str, Any], name: str) -> str:
     return value
 
 
+def calls_of(holder: dict[str, Any]) -> str:
+    """Return the text of calls of tools in a choice, or of a piece of them: each name on a line, its arguments after.
+
+    Raises:
+        Misshapen: they are no objects with a function of texts.
+    """
+    calls = holder.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise Misshapen(f"tool_calls of a choice is {shown(calls)}, no list of objects")
+    functions = [object_of(call, "function") for call in calls] + [object_of(holder, "function_call")]
+    return "".join(_called(function) for function in functions)
+
+
+def _called(function: dict[str, Any]) -> str:
+    name = text_of(function, "name")
+    return (f"\n{name}\n" if name else "") + text_of(function, "arguments")
+
+
 def object_of(holder: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a JSON object; empty where it is missing or null.
 

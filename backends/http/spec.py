@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
-from draftmark.backends.base import Backend, BackendError, BackendSpec
+from draftmark.backends.base import Asks, Backend, BackendError, BackendSpec
 from draftmark.backends.http.request import header_problem, url_problem
 from draftmark.backends.redaction import known_key, looks_like_a_key, named_like_a_secret, secret_keys
 
@@ -134,6 +134,18 @@ class OpenaiSpec(AskedOverHttp):
             )
         return body
 
+    def request_problem(self, asks: Asks) -> str | None:
+        """Say what `send` and `dialect` must be for an answer's form, and for a template of the plan's own."""
+        from draftmark.backends.http.dialects import dialect_of
+        from draftmark.backends.http.questions import format_beside_ids
+
+        known = None if self.dialect is None else dialect_of(self.dialect)
+        beside_ids = known is not None and known.completions_take_format
+        if asks.response_format and self.send == "ids" and not beside_ids:
+            return format_beside_ids(self.dialect or "not named") + ", or name the dialect: vllm"
+        ids_alone = self.send == "ids" or (self.send == "auto" and known is not None and known.takes_ids)
+        return template_problem(asks, ids_alone=ids_alone, beside_ids=beside_ids)
+
     def served_model(self) -> str:
         """Return the model's name on the server."""
         return self.model
@@ -196,6 +208,23 @@ class OpenaiSpec(AskedOverHttp):
     def _variables(self) -> list[str]:
         named = [name for text in self.headers.values() for name in _VARIABLE.findall(text)]
         return [*([] if self.api_key_env is None else [self.api_key_env]), *named]
+
+
+def template_problem(asks: Asks, *, ids_alone: bool, beside_ids: bool) -> str | None:
+    """Say that a server would render messages by its own template instead of the plan's; null where it would not.
+
+    Args:
+        asks: What the plan asks.
+        ids_alone: Turns without a form go as ids whatever the server says of itself.
+        beside_ids: So do those with one.
+    """
+    if not asks.own_template or (ids_alone and (beside_ids or not asks.response_format)):
+        return None
+    return (
+        "chat_template names a file, which renders prompts to token ids, and some turns would go to this server as "
+        "messages, which it renders by a template of its own; name its dialect, set send: ids, or give the server the "
+        "file and leave chat_template out"
+    )
 
 
 def _values_like_keys(value: object, place: str = "") -> list[str]:

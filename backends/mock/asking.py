@@ -24,6 +24,13 @@ LIE_HEADER, LIE_KEY = "X-Mock-Lie", "mock_lie"
 TOKENS_PER_MESSAGE = 3
 
 
+REQUEST_KEYS = (
+    *("messages", "tools", "response_format", "temperature", "top_p", "top_k", "seed", "stop"),
+    *("max_tokens", "max_completion_tokens"),
+)
+"""What the log of the truth keeps of a request as it came."""
+
+
 class RefusedError(Exception):
     """A request that is answered by an error."""
 
@@ -75,6 +82,7 @@ def read_ask(endpoint: Endpoint, body: bytes, headers: Mapping[str, str], settin
     options = data.get("stream_options") or {}
     prompt = _prompt(endpoint, data)
     prompt_tokens = _prompt_tokens(prompt)
+    _check_form(data)
     if data.get("n") not in {None, 1}:
         raise RefusedError(400, "the mock server gives one choice a request; leave out n")
     return Ask(
@@ -95,6 +103,29 @@ def read_ask(endpoint: Endpoint, body: bytes, headers: Mapping[str, str], settin
         statistics=settings.per_request if settings.draft_length else "none",
         lies=_lies(data, headers, settings),
     )
+
+
+def request_kept(body: bytes) -> dict[str, Any]:
+    """Return what the log keeps of a request; empty for one that is no JSON object."""
+    try:
+        data = json.loads(body)
+    except ValueError:
+        return {}
+    return {key: data[key] for key in REQUEST_KEYS if key in data} if isinstance(data, dict) else {}
+
+
+def _check_form(data: Mapping[str, Any]) -> None:
+    """Raise `RefusedError` for tools or an answer's form that are not the API's, as engines do."""
+    tools, form = data.get("tools"), data.get("response_format")
+    if tools is not None and not (isinstance(tools, list) and all(map(_is_function, tools))):
+        raise RefusedError(400, "tools is no list of functions with names")
+    if form is not None and not (isinstance(form, dict) and form.get("type") in {"text", "json_object", "json_schema"}):
+        raise RefusedError(400, "response_format is of no known type")
+
+
+def _is_function(tool: Any) -> bool:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
 def _prompt(endpoint: Endpoint, data: Mapping[str, Any]) -> Any:

@@ -33,6 +33,8 @@ class Turn:
     """As it was told; null where it never was."""
     lie: str | None = None
     """Names of the lies, parted by commas."""
+    asked: dict[str, Any] = field(default_factory=dict)
+    """What arrived besides the prompt, as it was sent: settings, tools, the answer's form; messages of a chat too."""
     ended: bool = False
     """Whether nothing more will come."""
 
@@ -60,6 +62,7 @@ class Turn:
             "prompt_tokens": self.prompt_tokens,
             "finish_reason": self.finish_reason,
             "lie": self.lie,
+            "asked": self.asked,
         }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from draftmark.backends.base import Backend, BackendError, BackendSpec
+from draftmark.backends.base import Asks, Backend, BackendError, BackendSpec
 from draftmark.backends.drafters import DraftModelSpec, NgramSpec, NoneSpec, SuffixSpec, read_back
 
 if TYPE_CHECKING:
@@ -56,6 +56,15 @@ class ReferenceSpec(BackendSpec):
             )
         draft_problem = _draft_model_problem(drafter) if isinstance(drafter, DraftModelSpec) else None
         return draft_problem or self._device_problem()
+
+    def request_problem(self, asks: Asks) -> str | None:
+        """Say that answers have no form here."""
+        if not asks.response_format:
+            return None
+        return (
+            "the reference engine cannot hold answers to a form (response_format), which prompts of this plan ask for; "
+            "use vLLM or a server, or take these prompts out"
+        )
 
     def context_limit(self, target: str) -> int | None:
         """Return what the target's config.json says."""

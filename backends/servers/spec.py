@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, PositiveFloat
 
-from draftmark.backends.base import Backend, BackendError
+from draftmark.backends.base import Asks, Backend, BackendError
 from draftmark.backends.drafters import DrafterSpec, read_back
 from draftmark.backends.http.spec import AskedOverHttp
 from draftmark.backends.models import locate
@@ -117,6 +117,14 @@ class ServerSpec(AskedOverHttp):
         except BackendError as fault:
             return str(fault)
         return problem
+
+    def request_problem(self, asks: Asks) -> str | None:
+        """Say that turns with a form would go as messages, past a template of the plan's own."""
+        from draftmark.backends.http.dialects import dialect_of
+        from draftmark.backends.http.spec import template_problem
+
+        known = dialect_of(self.dialect)
+        return template_problem(asks, ids_alone=known.takes_ids, beside_ids=known.completions_take_format)
 
     def create(self, target: str) -> Backend:
         """Build the backend for a target; nothing is started yet."""

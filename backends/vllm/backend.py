@@ -122,6 +122,7 @@ class VllmBackend:
                 sampling=request.sampling.model_dump(mode="json"),
                 seed=request.seed,
                 at_once=request.at_once,
+                response_format=request.response_format,
             )
         except RemoteError as fault:
             raise TurnFailed(str(fault), kind=fault.kind) from fault

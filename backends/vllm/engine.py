@@ -78,7 +78,12 @@ class Engine:
         }
 
     async def generate(
-        self, prompt_ids: list[int], sampling: dict[str, Any], seed: int, at_once: int
+        self,
+        prompt_ids: list[int],
+        sampling: dict[str, Any],
+        seed: int,
+        at_once: int,
+        response_format: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Answer one turn; return what an `Observation` holds, which the parent makes of it and checks.
 
@@ -87,7 +92,8 @@ class Engine:
         if at_once != self._at_once:
             self._at_once, self._slots = at_once, asyncio.Semaphore(at_once)
         with self._request() as name:
-            return await self._answer(name, prompt_ids, Sampling.model_validate_json(json.dumps(sampling)), seed)
+            chosen = Sampling.model_validate_json(json.dumps(sampling))
+            return await self._answer(name, prompt_ids, chosen, seed, response_format)
 
     @contextmanager
     def _request(self) -> Iterator[str]:
@@ -99,10 +105,13 @@ class Engine:
         finally:
             self.in_flight -= 1
 
-    async def _answer(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> dict[str, Any]:
+    async def _answer(
+        self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int, form: dict[str, Any] | None
+    ) -> dict[str, Any]:
         async with self._slots:
             sent_s = time.perf_counter()
-            ids, last = await self._ids(name, prompt_ids, sampling, seed)
+            params = _params(sampling, seed, form, streamed=not self._arrivals.works)
+            ids, last = await self._ids(name, prompt_ids, params)
             done_s = time.perf_counter()
         output = last.outputs[0]
         chunk_s, chunk_tokens = self._arrivals.take(name, len(ids))
@@ -130,13 +139,12 @@ class Engine:
         }
         return {name: value for name, value in seen.items() if value is not None}
 
-    async def _ids(self, name: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> tuple[list[int], Any]:
+    async def _ids(self, name: str, prompt_ids: list[int], params: Any) -> tuple[list[int], Any]:
         """Return a turn's tokens, and vLLM's last output for it."""
         from vllm.v1.engine.exceptions import EngineDeadError
 
         ids: list[int] = []
         last: Any = None
-        params = _params(sampling, seed, streamed=not self._arrivals.works)
         try:
             async for last in self._engine.generate({"prompt_token_ids": prompt_ids}, params, name):
                 new = last.outputs[0].token_ids
@@ -240,9 +248,11 @@ def closeness(many: dict[int, float], one: dict[int, float], tokens: list[int], 
     )
 
 
-def _params(sampling: Sampling, seed: int, *, streamed: bool) -> Any:
+def _params(sampling: Sampling, seed: int, form: dict[str, Any] | None, *, streamed: bool) -> Any:
     from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+    wanted = structured_outputs(form)
 
     return SamplingParams(
         temperature=sampling.temperature,
@@ -253,8 +263,19 @@ def _params(sampling: Sampling, seed: int, *, streamed: bool) -> Any:
         stop=list(sampling.stop) or None,
         ignore_eos=sampling.ignore_eos,
         detokenize=bool(sampling.stop),
+        structured_outputs=None if wanted is None else StructuredOutputsParams(**wanted),
         output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
     )
+
+
+def structured_outputs(form: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a `response_format` as vLLM's own setting, as its server translates it; null for text.
+
+    After `structured_outputs_from_response_format` of vLLM 0.32, entrypoints/generate/base/protocol.py.
+    """
+    if form is None or form["type"] == "text":
+        return None
+    return {"json_object": True} if form["type"] == "json_object" else {"json": form["json_schema"]["schema"]}
 
 
 def _finish(output: Any, tokens: int, sampling: Sampling) -> str | None:

@@ -35,6 +35,13 @@ def validate(
     emit(f"The plan {'can run, but see the warnings' if prepared.warnings else 'is fine'}; nothing was run.")
 
 
+def most_tokens(prepared: Prepared) -> int:
+    """Return the most tokens that one answer can have: the plan's, or a request's own where these are replayed."""
+    suites = prepared.materials.suites if prepared.plan.request_sampling == "recorded" else ()
+    own = (prompt.sampling.max_tokens for suite in suites for prompt in suite.prompts if prompt.sampling is not None)
+    return max([prepared.plan.sampling.max_tokens, *(tokens for tokens in own if tokens is not None)])
+
+
 def summary_lines(prepared: Prepared) -> list[str]:
     """Return in words how much work a plan is."""
     plan = prepared.plan
@@ -43,7 +50,7 @@ def summary_lines(prepared: Prepared) -> list[str]:
     requests = prepared.measured_turns
     lines = [
         f"plan {harmless(plan.name)}: {running} cells, {requests} requests and {prepared.warmup_turns} for warm-up, "
-        f"at most {(requests + prepared.warmup_turns) * plan.sampling.max_tokens:,} output tokens"
+        f"at most {(requests + prepared.warmup_turns) * most_tokens(prepared):,} output tokens"
     ]
     starts = prepared.engine_starts
     lines.append(f"{starts} engine start{'s' * (starts > 1)}")

@@ -54,7 +54,8 @@ def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) 
         for suite in suites:
             lengths = _lengths(suite, first)
             full = [name for name, length in lengths.items() if length >= limit]
-            tight = [name for name, length in lengths.items() if limit - plan.sampling.max_tokens < length < limit]
+            answers = _longest_answers(plan, suite)
+            tight = [name for name, length in lengths.items() if limit - answers[name] < length < limit]
             where = (
                 f"{suite.name}: {{}} of {len(lengths)} first turns {{}} the {limit} tokens of {backend.kind}'s context"
             )
@@ -62,6 +63,13 @@ def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) 
                 yield f"{where.format(len(full), 'fill')} and will fail: {_named(full)}"
             if tight:
                 yield f"{where.format(len(tight), 'come close to')} and may be cut before max_tokens: {_named(tight)}"
+
+
+def _longest_answers(plan: Plan, suite: Suite) -> dict[str, int]:
+    """Return the most tokens of an answer by question: the plan's, or the request's own where that is replayed."""
+    own = {prompt.question_id: prompt.sampling for prompt in suite.prompts if plan.request_sampling == "recorded"}
+    found = {name: sampling.max_tokens for name, sampling in own.items() if sampling is not None}
+    return {prompt.question_id: found.get(prompt.question_id) or plan.sampling.max_tokens for prompt in suite.prompts}
 
 
 def _named(names: Sequence[str]) -> str:

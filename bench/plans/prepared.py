@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from draftmark.backends.base import Asks
 from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, suite_problems
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.enough import load_problems
@@ -80,6 +81,15 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     arms, problems = plan_arms(plan)
     refuse_all(problems)
     materials = gather(plan)
-    refuse_all([*suite_problems(materials.suites), *load_problems(plan, materials.suites)])
+    found = [*suite_problems(materials.suites), *load_problems(plan, materials.suites)]
+    refuse_all([*found, *_request_problems(plan, materials)])
     refuse_all(overflow_problems(plan, materials.suites, materials.first))
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))
+
+
+def _request_problems(plan: Plan, materials: Materials) -> list[Problem]:
+    """Return what backends cannot be asked that the suites' requests ask."""
+    forms = any(prompt.response_format is not None for suite in materials.suites for prompt in suite.prompts)
+    asks = Asks(response_format=forms, own_template=materials.chat_template_hash is not None)
+    told = [(index, backend.request_problem(asks)) for index, backend in enumerate(plan.backends)]
+    return [Problem(("backends", index), sentence) for index, sentence in told if sentence is not None]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import EngineLost, TurnFailed, TurnRequest
 from draftmark.backends.redaction import redacted
+from draftmark.bench.running.questions import effective_sampling
 from draftmark.bench.running.schedule import turn_seed
 from draftmark.results.records import Observation, TurnFailure, TurnRecord
 from draftmark.suites.conversation import text_hash
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from draftmark.backends.base import Backend
     from draftmark.bench.running.questions import Question, Questions
     from draftmark.bench.running.schedule import Due, Visit
-    from draftmark.results.records import CellKey, CellRecord, Sampling
+    from draftmark.results.records import CellRecord, Sampling
     from draftmark.suites.prompt import Prompt
 
 _NO_ANSWER = "an earlier turn of this conversation gave no answer to go on from"
@@ -112,13 +113,6 @@ class Asker:
             failed = _failure("engine-error", f"{type(fault).__name__}: {fault}")
         stamps = {"sent_s": sent_s - self._zero_s, "done_s": self._clock() - self._zero_s}
         return failed.model_copy(update=stamps)
-
-
-def effective_sampling(key: CellKey, prompt: Prompt) -> Sampling:
-    """Return how a prompt's turns are sampled in a cell: by the plan, or as its request was where that is replayed."""
-    if key.request_sampling is None or prompt.sampling is None:
-        return key.sampling
-    return prompt.sampling.over(key.sampling)
 
 
 def _shifted(seen: Observation, zero_s: float) -> Observation:

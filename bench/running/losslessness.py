@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from draftmark.backends.redaction import redacted
+from draftmark.bench.running.questions import effective_sampling
 from draftmark.results.divergences import compare_turns, judge_divergence
 from draftmark.results.records import Divergence
 from draftmark.suites.prompt import SuiteError
@@ -29,6 +30,12 @@ def compared(group: Group) -> list[str]:
     if group.baseline is None or group.baseline.left_out is not None:
         return []
     return [cell.cell_id for cell in group.running if cell != group.baseline]
+
+
+def has_greedy_turns(group: Group) -> bool:
+    """Say whether some turns of a group are asked at temperature 0, so that their texts can be compared."""
+    key = group.cells[0].key
+    return any(effective_sampling(key, prompt).temperature == 0 for prompt in group.suite.prompts)
 
 
 def compare_outputs(
@@ -68,7 +75,8 @@ class _Judging:
 
     def divergences(self, cell: CellRecord, store: RunStore) -> list[Divergence]:
         turns = {_key(turn): turn for turn in store.turns(cell.cell_id)}
-        found = compare_turns(store.turns(self._baseline.cell_id), turns.values())
+        temperature = cell.key.sampling.temperature
+        found = compare_turns(store.turns(self._baseline.cell_id), turns.values(), temperature=temperature)
         return [self._divergence(cell, one.point, turns[one.key]) for one in found if one.point is not None]
 
     def _divergence(self, cell: CellRecord, point: DivergencePoint, turn: TurnRecord) -> Divergence:

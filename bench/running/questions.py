@@ -12,7 +12,7 @@ from draftmark.suites.conversation import ids_hash, messages, messages_hash, rec
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.materials import FirstPrompts
-    from draftmark.results.records import TurnRecord
+    from draftmark.results.records import CellKey, Sampling, TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.prompt import Prompt
 
@@ -77,3 +77,10 @@ class Questions:
     def _rendered(self, prompt: Prompt, conversation: list[dict[str, Any]]) -> Question:
         ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation, prompt.tools))
         return Question(tuple(conversation), ids, prompt.tools, prompt.response_format)
+
+
+def effective_sampling(key: CellKey, prompt: Prompt) -> Sampling:
+    """Return how a prompt's turns are sampled in a cell: by the plan, or as its request was where that is replayed."""
+    if key.request_sampling is None or prompt.sampling is None:
+        return key.sampling
+    return prompt.sampling.over(key.sampling)

@@ -26,7 +26,7 @@ from draftmark.bench.running.collector import quiet_collector
 from draftmark.bench.running.engines import Engines
 from draftmark.bench.running.forecast import Pace, pace_of
 from draftmark.bench.running.interruption import EXIT_INTERRUPTED
-from draftmark.bench.running.losslessness import compare_outputs, compared
+from draftmark.bench.running.losslessness import compare_outputs, compared, has_greedy_turns
 from draftmark.bench.running.questions import Questions
 from draftmark.bench.running.schedule import Due, Launch, coming, launches, rotation, visits
 from draftmark.bench.running.sending import OpenLoop, closed_loop
@@ -197,7 +197,7 @@ class _Run:
     def _left(self, group: Group) -> bool:
         if any(self._missing(cell) for cell in group.running):
             return True
-        return self._plan.sampling.temperature == 0 and not all(map(self._store.divergences_checked, compared(group)))
+        return has_greedy_turns(group) and not all(map(self._store.divergences_checked, compared(group)))
 
     def _missing(self, cell: CellRecord) -> int:
         return cell.expected_turns - len(self._finished[cell.cell_id])
@@ -336,9 +336,7 @@ class _Run:
             self._pace.add(turn.cell_id, seconds)
 
     def _compare(self, groups: Sequence[Group], engines: Engines) -> None:
-        if self._plan.sampling.temperature > 0:
-            return
-        for group in groups:
+        for group in filter(has_greedy_turns, groups):
             baseline = group.baseline
             if self._stop.requested or baseline is None or self._missing(baseline):
                 continue

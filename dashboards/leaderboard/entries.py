@@ -179,7 +179,7 @@ def _lossless(
 ) -> tuple[str | None, str]:
     """Return what the comparison of the answers showed, or null and why that is not known."""
     temperature = record.key.sampling.temperature
-    if temperature > 0:
+    if temperature > 0 and record.key.request_sampling is None:
         return None, f"at temperature {temperature:g} only a test of the engine's distribution could show it"
     cell = next(one for one in summary.cells if one.cell_id == record.cell_id and one.category is None)
     compared = value_of(cell, "divergent_turns")

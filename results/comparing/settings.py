@@ -71,7 +71,8 @@ def cell_changes(
         for name in ("backend", "suite", "suite_hash", "request_sampling")
         if (was := getattr(one, name)) != (now := getattr(other, name))
     ]
-    greedy = one.sampling.temperature == other.sampling.temperature == 0
+    plain = one.request_sampling is None and other.request_sampling is None
+    greedy = plain and one.sampling.temperature == other.sampling.temperature == 0
     found += _differing(
         "sampling", _flat(one.sampling), _flat(other.sampling), lambda name: not (greedy and name == "seed")
     )

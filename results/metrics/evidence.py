@@ -46,7 +46,7 @@ class Evidence:
     concurrency: int = 1
     """Turns in flight, as the plan asked; of no matter in an open loop."""
     temperature: float = 0.0
-    """Of the sampling."""
+    """Of the cell's sampling; a turn may have its own."""
     gpus: int | None = None
     """GPUs that the engine ran on (tensor x pipeline x data parallel); null where that is not recorded."""
     window: WindowCounts | str | None = None
@@ -60,6 +60,22 @@ class Evidence:
     warm-up and cool-down): they were in flight too. Null where there were no others."""
     part: bool = False
     """Whether `cell` is one category among others."""
+
+    def sampled(self, cell: CellColumns) -> Mask:
+        """Say of each turn of a cell of this group whether it was sampled above temperature 0, by its own setting."""
+        own = cell.own_temperature
+        found: Mask = np.where(np.isnan(own), self.temperature, own) > 0
+        return found
+
+    @cached_property
+    def any_sampled(self) -> bool:
+        """Whether texts of some turn differ by design."""
+        return bool(self.sampled(self.cell).any()) if len(self.cell) else self.temperature > 0
+
+    @cached_property
+    def all_sampled(self) -> bool:
+        """Whether those of every turn do, so that no texts can be compared."""
+        return bool(self.sampled(self.cell).all()) if len(self.cell) else self.temperature > 0
 
     @property
     def drafts(self) -> bool:

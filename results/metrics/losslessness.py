@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from draftmark.results.metrics.declaration import Metric, Outcome, declare, miss
 from draftmark.results.metrics.pairs import pair_turns
 
 if TYPE_CHECKING:
+    from draftmark.results.columns import CellColumns, Mask
     from draftmark.results.metrics.evidence import Evidence
     from draftmark.results.metrics.pairs import Pairs
 
@@ -21,25 +23,32 @@ _NO_OUTPUTS = "no pair was asked the same with the output recorded on both sides
 
 def _diverged(evidence: Evidence) -> Pairs | str:
     """Return the arm's pairs with the baseline, some of them comparable; or say why they cannot be compared."""
-    if evidence.temperature > 0:
+    if evidence.all_sampled:
         return _SAMPLED
     against = evidence.baseline_round
     if isinstance(against, str):
         return against
-    return _usable(against.pairs)
+    return _usable(evidence, against.pairs, against.cell, evidence.cell)
 
 
 def _control_diverged(evidence: Evidence) -> Pairs | str:
     """Return the control's pairs with the baseline, some of them comparable; or say why they cannot be compared."""
-    if evidence.temperature > 0:
+    if evidence.all_sampled:
         return _SAMPLED
     if evidence.control is None or evidence.baseline is None:
         return "there is no other run of the baseline, so what differs without any speculation is unknown"
-    return _usable(pair_turns(evidence.baseline, evidence.control))
+    return _usable(evidence, pair_turns(evidence.baseline, evidence.control), evidence.baseline, evidence.control)
 
 
-def _usable(pairs: Pairs) -> Pairs | str:
-    return pairs if pairs.comparable.any() else _NO_OUTPUTS
+def _usable(evidence: Evidence, pairs: Pairs, first: CellColumns, second: CellColumns) -> Pairs | str:
+    """Return pairs without what was sampled on either side, some of them comparable; or say that there is none."""
+    greedy = _greedy(evidence, pairs, first, second)
+    found = replace(pairs, comparable=pairs.comparable & greedy, same_output=pairs.same_output & greedy)
+    return found if found.comparable.any() else _NO_OUTPUTS
+
+
+def _greedy(evidence: Evidence, pairs: Pairs, first: CellColumns, second: CellColumns) -> Mask:
+    return ~(evidence.sampled(first)[pairs.first] | evidence.sampled(second)[pairs.second])
 
 
 def _itself(evidence: Evidence) -> Outcome:
@@ -58,7 +67,7 @@ def _itself(evidence: Evidence) -> Outcome:
 def divergent_turns(evidence: Evidence) -> Outcome:
     """Pairs of equal prompt and unequal output. n counts the pairs of equal prompt."""
     if evidence.is_baseline:
-        return missing(_SAMPLED) if evidence.temperature > 0 else _itself(evidence)
+        return missing(_SAMPLED) if evidence.all_sampled else _itself(evidence)
     found = _diverged(evidence)
     if isinstance(found, str):
         return missing(found)
@@ -93,7 +102,7 @@ def divergence_excess(evidence: Evidence) -> Outcome:
     n counts these pairs.
     """
     if evidence.is_baseline:
-        return missing(_SAMPLED) if evidence.temperature > 0 else _itself(evidence)
+        return missing(_SAMPLED) if evidence.all_sampled else _itself(evidence)
     arm, control = _diverged(evidence), _control_diverged(evidence)
     if isinstance(arm, str) or isinstance(control, str):
         return missing(arm if isinstance(arm, str) else str(control))
@@ -111,15 +120,16 @@ def divergence_excess(evidence: Evidence) -> Outcome:
     about="Turns that were asked something else than the baseline's, since an earlier answer had diverged.",
 )
 def turns_after_divergence(evidence: Evidence) -> Outcome:
-    """Pairs of unequal prompt; a class of its own, no faults. n counts all pairs."""
+    """Pairs of unequal prompt; a class of its own, no faults. n counts all pairs that were not sampled."""
     if evidence.is_baseline:
-        return missing(_SAMPLED) if evidence.temperature > 0 else _itself(evidence)
-    if evidence.temperature > 0:
+        return missing(_SAMPLED) if evidence.all_sampled else _itself(evidence)
+    if evidence.all_sampled:
         return missing(_SAMPLED)
     against = evidence.baseline_round
     if isinstance(against, str):
         return missing(against)
-    return Outcome(float(np.sum(~against.pairs.same_prompt)), len(against.pairs), "engine")
+    greedy = _greedy(evidence, against.pairs, against.cell, evidence.cell)
+    return Outcome(float(np.sum(~against.pairs.same_prompt & greedy)), int(greedy.sum()), "engine")
 
 
 LOSSLESSNESS: tuple[Metric, ...] = (

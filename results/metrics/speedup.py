@@ -49,9 +49,9 @@ def _decoded(evidence: Evidence, against: Round, wanted: Mask | None = None) -> 
 
 
 def _notes(evidence: Evidence, against: Round) -> tuple[str, ...]:
-    notes = ["different texts"] if evidence.temperature > 0 else []
+    notes = ["different texts"] if evidence.any_sampled else []
     other = int((~against.pairs.same_prompt).sum())
-    if other and evidence.temperature == 0:
+    if other and not evidence.any_sampled:
         notes.append(f"{other} of {len(against.pairs)} pairs were asked different things: an earlier answer differed")
     if evidence.decoding.assumed or decoding(against.cell).assumed:
         notes.append(ASSUMED)
@@ -158,7 +158,7 @@ def speedup_pairs_differing(evidence: Evidence) -> Outcome:
     known = _decoded(evidence, against)[1] & against.pairs.comparable
     if not known.any():
         return missing("no pair was asked the same with the output recorded on both sides")
-    notes = ("different texts",) if evidence.temperature > 0 else ()
+    notes = ("different texts",) if evidence.any_sampled else ()
     return Outcome(float((known & against.pairs.differing).sum()), int(known.sum()), "engine", notes=notes)
 
 
@@ -193,7 +193,7 @@ def e2e_speedup(evidence: Evidence) -> Outcome:
     notes = (
         (f"{left_out} pair{'s' * (left_out > 1)} left out: failed, missing or of unequal length",) if left_out else ()
     )
-    if evidence.temperature > 0:
+    if evidence.any_sampled:
         notes = ("different texts", *notes)
     return evidence.compared(
         lambda against: _equal_length(evidence, against)[0], ratio, n=int(equal.sum()), notes=notes

@@ -191,7 +191,7 @@ def distinct_outputs(evidence: Evidence) -> Outcome:
         return missing(_one_repeat(evidence))
     answers = np.unique(np.stack([group.reshape(-1), cell.output_key[known]]), axis=1)
     different = np.bincount(answers[0], minlength=groups.shape[1])
-    notes = ("texts are sampled, and each repeat has its own seed",) if evidence.temperature > 0 else ()
+    notes = ("texts are sampled, and each repeat has its own seed",) if evidence.any_sampled else ()
     return Outcome(float(different[sizes > 1].max()), repeated, "engine", notes=notes)
 
 

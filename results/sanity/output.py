@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from draftmark.results.divergences import excess
 from draftmark.results.sanity.cell import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from draftmark.results.columns import Mask
     from draftmark.results.records import Divergence
     from draftmark.results.sanity.cell import CheckedCell
     from draftmark.results.summary import Lamp, LampLevel
@@ -41,10 +44,11 @@ def check_output(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
 
 
 def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
-    temperature = cell.record.key.sampling.temperature
-    if temperature > 0:
+    sampled = sampled_turns(cell)
+    if sampled.all():
+        hottest = max(cell.record.key.sampling.temperature, np.nanmax(cell.columns.own_temperature, initial=0.0))
         text = (
-            f"At temperature {temperature:g} answers are drawn by chance and differ anyway; only a test of the "
+            f"At temperature {hottest:g} answers are drawn by chance and differ anyway; only a test of the "
             "engine's distribution can show that speculation leaves it unchanged."
         )
         return cell.lamp("losslessness", "note", text)
@@ -58,6 +62,9 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
                 "why any did is looked into at the end of a run: resume it."
             )
         return cell.lamp("losslessness", "warning", text)
+    if not cell.divergences and sampled.any():
+        text = f"{OK} {counted(int(sampled.sum()), 'turn')} sampled above temperature 0 could not be compared."
+        return cell.lamp("losslessness", "ok", text)
     if not cell.divergences:
         return cell.lamp("losslessness", "ok", OK)
     found = _verdicts(cell.divergences)
@@ -65,6 +72,13 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
     what = ", ".join(f"{found[verdict]} {words}" for verdict, words in _WORDS.items() if found[verdict])
     said = f"{counted(found.total(), 'answer')} of {compared.n:,} left the baseline's ({what})"
     return cell.lamp("losslessness", level, f"{said}. {judgement}")
+
+
+def sampled_turns(cell: CheckedCell) -> Mask:
+    """Say of each turn whether it was sampled above temperature 0, by its own setting or else by the cell's."""
+    own = cell.columns.own_temperature
+    found: Mask = np.where(np.isnan(own), cell.record.key.sampling.temperature, own) > 0
+    return found
 
 
 def _judged(found: Counter[str]) -> tuple[LampLevel, str]:

@@ -81,9 +81,11 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
 
 def _beyond(cell: CheckedCell, beyond: Mask) -> str:
     columns, turn = cell.columns, int(np.flatnonzero(beyond)[0])
+    own = cell.record.key.request_sampling is not None
+    limit = "its own max_tokens" if own else f"the {cell.max_tokens:,} that max_tokens"
     return (
-        f"In {counted(int(beyond.sum()), 'turn')} the engine counted more tokens than the {cell.max_tokens:,} that "
-        f"max_tokens allows (first in question {columns.questions[columns.question[turn]]}: "
+        f"In {counted(int(beyond.sum()), 'turn')} the engine counted more tokens than {limit} "
+        f"allows (first in question {columns.questions[columns.question[turn]]}: "
         f"{columns.impossible[turn]:,}): its count cannot be true, and the tokens of such turns count as unknown."
     )
 

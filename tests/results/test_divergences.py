@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftmark.results.divergences import DivergencePoint, compare_turns, excess, first_divergence, judge_divergence
-from draftmark.results.records import Divergence
+from draftmark.results.records import Divergence, Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +88,17 @@ class TestCompareTurns:
         )
         assert found.relation == "not-comparable"
         assert found.reason == "the prompts differ although no earlier answer did"
+
+    def test_a_turn_sampled_as_its_request_was_is_not_compared_and_a_greedy_one_is(self, make_turn: Build) -> None:
+        turns = [
+            make_turn(output_ids=[number], sampling=Sampling(temperature=temperature), turn_index=index)
+            for number in (1, 2)
+            for index, temperature in enumerate((0.7, 0.0))
+        ]
+        hot, greedy = compare_turns(turns[:2], turns[2:], temperature=0.0)
+        assert (hot.relation, greedy.relation) == ("not-comparable", "diverged")
+        hot, greedy = compare_turns(turns[:2], turns[2:], temperature=0.9)
+        assert (hot.relation, greedy.relation) == ("not-comparable", "diverged")
 
     def test_after_a_failed_turn_nothing_is_blamed_on_a_divergence(self, make_turn: Build) -> None:
         baseline = [make_turn(output_ids=[1]), make_turn(turn_index=1, output_ids=[3], prompt_hash="p1")]

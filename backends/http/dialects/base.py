@@ -66,6 +66,8 @@ class Dialect:
     gives: ClassVar[tuple[Gift, ...]] = ()
     takes_ids: ClassVar[bool] = False
     """`/v1/completions` takes token ids as the prompt."""
+    completions_take_format: ClassVar[bool] = False
+    """`/v1/completions` takes `response_format`, as chat does everywhere."""
     counters_path: ClassVar[str | None] = None
     """Where its counters are."""
     more_counters_paths: ClassVar[tuple[str, ...]] = ()

@@ -39,6 +39,8 @@ class VllmDialect(Dialect):
 
     name: ClassVar[str] = "vllm"
     takes_ids: ClassVar[bool] = True
+    completions_take_format: ClassVar[bool] = True
+    """entrypoints/openai/completion/protocol.py, CompletionRequest.response_format."""
     gives: ClassVar[tuple[Gift, ...]] = (
         Gift(
             "steps per request",

@@ -124,6 +124,22 @@ def test_calls_of_tools_are_output_and_end_by_the_models_own_end() -> None:
     answer = chat(delta(tool_calls=call), delta("tool_calls"), usage(1, 9), DONE)
     assert len(answer.chunks) == 1
     assert answer.finish_reason == "eos"
+    assert answer.text == "\nf\n{}"
+
+
+def test_the_text_of_a_call_is_put_together_from_its_pieces() -> None:
+    pieces = [{"id": "c", "function": {"name": "look", "arguments": ""}}, {"function": {"arguments": '{"at": '}}]
+    pieces += [{"function": {"arguments": '"door"}'}}]
+    parts = [delta(tool_calls=[{"index": 0, **piece}]) for piece in pieces]
+    answer = chat(*parts, delta("tool_calls"), usage(1, 9), DONE)
+    assert answer.text == '\nlook\n{"at": "door"}'
+    assert len(answer.chunks) == 3
+
+
+def test_calls_that_are_no_objects_fail_the_turn() -> None:
+    answer = chat(delta(tool_calls=["f"]), delta("tool_calls"), usage(1, 9), DONE)
+    assert answer.failure is not None
+    assert 'tool_calls of a choice is ["f"], no list of objects' in answer.failure.message
 
 
 def test_events_in_one_read_are_one_piece_without_a_gap() -> None:

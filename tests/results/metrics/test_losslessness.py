@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from draftmark.results.records import Sampling
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,6 +32,20 @@ class TestMetrics:
         assert found["divergent_turns_control"].value == 1
         assert found["divergence_excess"].value == pytest.approx(2 / 3)
         assert found["divergence_excess"].n == 3
+
+    def test_turns_sampled_as_their_requests_were_are_never_compared(self, make_turn: Build, measured: Measure) -> None:
+        # All four answers differ; a and b were sampled, so c and d alone count.
+        def turns(token: int) -> list[TurnRecord]:
+            hot = Sampling(temperature=0.7)
+            return [
+                make_turn(name, output_tokens=2, output_ids=[1, token], sampling=hot if name in "ab" else None)
+                for name in "abcd"
+            ]
+
+        found = measured(*turns(5), baseline=turns(6), control=turns(6))
+        assert (found["divergent_turns"].value, found["divergent_turns"].n) == (2, 2)
+        assert (found["divergent_turns_control"].value, found["divergent_turns_control"].n) == (0, 2)
+        assert found["turns_after_divergence"].n == 2
 
     def test_a_divergence_of_the_control_elsewhere_excuses_nothing(self, make_turn: Build, measured: Measure) -> None:
         # Equal shares, 1 of 4 each, but on different turns: a, c and d were settled, and the arm changed a.
