@@ -9,7 +9,7 @@ import pytest
 
 from draftmark.results.columns import UNCATEGORISED, CellColumns
 from draftmark.results.errors import ResultsError
-from draftmark.results.records import ReportedCounts
+from draftmark.results.records import ReportedCounts, Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,3 +213,15 @@ def test_damaged_records_are_refused_by_name(make_turn: Build, changes: dict[str
     with pytest.raises(ResultsError, match=message) as caught:
         CellColumns.from_turns([make_turn("q7", turn_index=1, **changes)])
     assert "turn 1 of 'q7'" in str(caught.value)
+
+
+def test_more_tokens_than_a_turns_own_max_tokens_are_impossible_whatever_the_cells(make_turn: Build) -> None:
+    # The cell allows 5: nine tokens are right where the turn's own limit is 9, and four impossible where it is 3.
+    turns = [
+        make_turn("a", output_tokens=9, sampling=Sampling(max_tokens=9)),
+        make_turn("b", output_tokens=4, sampling=Sampling(max_tokens=3)),
+        make_turn("c", output_tokens=6),
+    ]
+    columns = CellColumns.from_turns(turns, max_tokens=5)
+    assert columns.tokens.tolist() == [9, -1, -1]
+    assert columns.impossible.tolist() == [0, 4, 6]

@@ -9,7 +9,7 @@ import pytest
 from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
 from draftmark.bench.plans.materials import FirstPrompts
 from draftmark.bench.plans.plan import Plan, load_plan
-from draftmark.suites.prompt import Prompt, Suite
+from draftmark.suites.prompt import Prompt, RequestSampling, Suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,3 +79,15 @@ def test_of_many_some_are_named(warned: Callable[..., list[str]]) -> None:
 def test_nothing_is_said_where_nothing_is_known(warned: Callable[..., list[str]]) -> None:
     assert warned(500, limit=None) == []
     assert warned(None) == []
+
+
+def test_a_requests_own_max_tokens_counts_where_it_is_replayed(asked: Callable[..., Asked]) -> None:
+    plan, (suite,), first = asked(100, 100)
+    long, short = suite.prompts
+    own = long.model_copy(update={"sampling": RequestSampling(max_tokens=64)})
+    suites = [suite.model_copy(update={"prompts": (own, short)})]
+    assert list(overflow_warnings(plan, suites, first)) == []
+    replayed = plan.model_copy(update={"request_sampling": "recorded"})
+    (sentence,) = overflow_warnings(replayed, suites, first)
+    assert "1 of 2 first turns come close to the 128 tokens" in sentence
+    assert sentence.endswith("q0")

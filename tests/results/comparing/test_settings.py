@@ -31,6 +31,7 @@ class TestOfCells:
             ({"sampling": Sampling(max_tokens=128)}, "sampling.max_tokens"),
             ({"sampling": Sampling(ignore_eos=True)}, "sampling.ignore_eos"),
             ({"suite_hash": "6" * 64}, "suite_hash"),
+            ({"request_sampling": "recorded"}, "request_sampling"),
             ({"load": ClosedLoad(concurrency=8)}, "load.concurrency"),
             ({"engine": {"threads": 4}}, "engine.threads"),
             ({"engine": {"options": {"max_num_seqs": 8}}}, "engine.options.max_num_seqs"),
@@ -115,6 +116,18 @@ class TestOfRuns:
         renamed = make_manifest(target=ModelIdentity(name="/models/tiny", files={"model.safetensors": "b" * 64}))
         assert named(run_changes(before, other)) == {"target.files": True}
         assert run_changes(before, renamed) == []
+
+    def test_a_template_of_ones_own_is_compared_by_what_it_says_wherever_it_lies(
+        self, make_manifest: Callable[..., RunManifest]
+    ) -> None:
+        here, there, other = (
+            make_manifest(plan={"chat_template": path}, chat_template_hash=digit * 64)
+            for path, digit in (("a.jinja", "1"), ("b/a.jinja", "1"), ("a.jinja", "2"))
+        )
+        targets = make_manifest(plan={"chat_template": "model"})
+        assert run_changes(here, there) == []
+        assert named(run_changes(here, other)) == {"plan.chat_template": True}
+        assert named(run_changes(here, targets)) == {"plan.chat_template": True}
 
     def test_a_new_drafter_is_what_a_comparison_may_be_made_for(
         self, make_manifest: Callable[..., RunManifest]
