@@ -117,7 +117,7 @@ def _speed_bench() -> list[SuiteListing]:
             turns=split.turns,
             licence=SPEED_BENCH_LICENCE,
             source=f"{DATASET} on the Hugging Face hub",
-            needs="a prepared file as path; it is checked, but cannot be asked yet" if split.rows is None else prepared,
+            needs="a prepared file as path, or a revision that has it" if split.rows is None else prepared,
             missing=None,
             example=f"{{kind: speed-bench, split: {split.name}, limit: 88}}",
         )
