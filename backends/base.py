@@ -6,7 +6,7 @@ its own folder; a caller never asks which backend it is, only what it can do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from draftmark.results.errors import DraftmarkError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from draftmark.results.records import Arm, Observation, Sampling
@@ -55,6 +55,7 @@ class TurnRequest:
     `messages` is the same conversation as messages, and `tools` the functions that it may call, both as the OpenAI API
     has them; the ids hold the tools already. `response_format` is the form that the answer must have; null for text.
     `seed` is this turn's own seed. `at_once` is how many turns the load keeps in flight.
+    `template_options` are for a server that renders messages by itself; the ids were rendered with them.
     """
 
     prompt_ids: tuple[int, ...] | None
@@ -64,6 +65,7 @@ class TurnRequest:
     messages: tuple[dict[str, Any], ...] = ()
     tools: tuple[dict[str, Any], ...] | None = None
     response_format: dict[str, Any] | None = None
+    template_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -160,6 +162,21 @@ class KeepsLogs(Protocol):
         ...
 
 
+@runtime_checkable
+class RendersMessages(Protocol):
+    """A backend whose engine may be sent messages, which it renders by itself."""
+
+    def thinking_problem(self, options: Mapping[str, Any], *, kept: bool, ids: bool) -> str | None:
+        """Say, once started, why its template cannot be handed options, or the thinking of earlier answers.
+
+        Args:
+            options: For the template.
+            kept: Earlier answers are sent with their thinking.
+            ids: Prompts are at hand as token ids.
+        """
+        ...
+
+
 class BackendSpec(BaseModel):
     """A `backends:` entry of a plan. Subclasses add the engine's settings and say how to build it.
 
@@ -198,6 +215,11 @@ class BackendSpec(BaseModel):
     def request_problem(self, asks: Asks) -> str | None:
         """Say why this backend cannot be asked such turns, with what to do; null if it can."""
         del asks
+        return None
+
+    def thinking_problem(self, options: Mapping[str, Any], *, kept: bool, ids: bool) -> str | None:
+        """Say what `RendersMessages` does as far as it is known before the engine starts."""
+        del options, kept, ids
         return None
 
     def context_limit(self, target: str) -> int | None:

@@ -34,7 +34,7 @@ MARKS = (
 """Qwen3, DeepSeek, GLM and most others; Mistral; Seed-OSS; gpt-oss."""
 
 _TAIL = 64
-"""Tokens at the end of a prompt in which its template opens or closes the thinking."""
+"""Tokens at the end of a prompt, and at the start of an output, in which thinking is opened."""
 
 
 def template_texts(template: Any) -> list[str]:
@@ -100,14 +100,14 @@ class ThinkingReader:
         The prompt may have opened the thinking already. All of an output whose thinking does not end is thinking.
         """
         before = self._text(prompt_ids[-_TAIL:]).rstrip()
-        opened = before.endswith(self.marks.opening)
         ended = self._end(output_ids)
-        text = self._text(output_ids if ended is None else output_ids[:ended]).strip()
-        if ended is not None:
-            thought = text.removesuffix(self.marks.ending).strip()
-            begun = opened or thought.startswith(self.marks.opening)
-            return ended if begun or (thought and not before.endswith(self.marks.ending)) else 0
-        return len(output_ids) if opened or text.startswith(self.marks.opening) else 0
+        first = self._text(output_ids[:_TAIL]).strip()
+        if before.endswith(self.marks.opening) or first.startswith(self.marks.opening):
+            return len(output_ids) if ended is None else ended
+        thinks = (
+            ended is not None and not first.startswith(self.marks.ending) and not before.endswith(self.marks.ending)
+        )
+        return (ended or 0) if thinks else 0
 
     def split(self, text: str, *, opened: bool) -> tuple[str, str]:
         """Return thinking and answer of a text, marks left out; the thinking is empty where there is none.

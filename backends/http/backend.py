@@ -18,7 +18,7 @@ from draftmark.backends.http.dialects.counting import Counting
 from draftmark.backends.http.dialects.detecting import detect
 from draftmark.backends.http.failures import compressed, failure_of_status, quoted, redirect
 from draftmark.backends.http.observing import observation
-from draftmark.backends.http.questions import request_of
+from draftmark.backends.http.questions import are_sent_as_ids, request_of
 from draftmark.backends.http.reading import read_answer
 from draftmark.backends.http.request import ClientSettings
 from draftmark.backends.http.shapes import decoded
@@ -176,6 +176,12 @@ class HttpBackend:
             more = f"{answer.output_tokens:,} output tokens are more than the {sampling.max_tokens:,} asked for"
             return Acceptance(reasons=(f"no steps follow: {more}",))
         return self._dialect.acceptance(answer, drafts=drafts, resolved=self._facts)
+
+    def thinking_problem(self, options: Mapping[str, Any], *, kept: bool, ids: bool) -> str | None:
+        """Say why this server cannot be told to think, or sent earlier thinking; null where ids are sent."""
+        if are_sent_as_ids(self._settings.send, takes_ids=self._dialect.takes_ids, ids=ids):
+            return None
+        return self._dialect.thinking_problem(options, kept=kept)
 
     async def client_facts(self) -> dict[str, Any] | None:
         """Return how late the clients were since this was last asked, and begin a new window."""

@@ -32,7 +32,7 @@ def request_of(request: TurnRequest, settings: HttpSettings, dialect: Dialect, *
     """
     form = request.response_format
     takes_ids = dialect.takes_ids and (form is None or dialect.completions_take_format)
-    sends_ids = settings.send == "ids" or (settings.send == "auto" and request.prompt_ids is not None and takes_ids)
+    sends_ids = are_sent_as_ids(settings.send, takes_ids=takes_ids, ids=request.prompt_ids is not None)
     if not sends_ids and not request.messages:
         raise TurnFailed("this turn has no messages to send", kind="prompt")
     if sends_ids and form is not None and not dialect.completions_take_format:
@@ -41,7 +41,10 @@ def request_of(request: TurnRequest, settings: HttpSettings, dialect: Dialect, *
     asked = {"tools": None if sends_ids or not request.tools else list(request.tools), "response_format": form}
     own = {name: value for name, value in asked.items() if value is not None}
     body = {"model": settings.model, **what, "stream": True, **_sampling(request.sampling, request.seed)}
-    asked_body = dialect.body({**body, **settings.extra_body, **own}, drafts=drafts)
+    body = {**body, **settings.extra_body, **own}
+    if not sends_ids and request.template_options:
+        body = _with_template_options(body, dialect.template_options(request.template_options))
+    asked_body = dialect.body(body, drafts=drafts)
     return Asked("/v1/completions" if sends_ids else "/v1/chat/completions", asked_body, chat=not sends_ids)
 
 
@@ -51,6 +54,19 @@ def format_beside_ids(dialect: str) -> str:
         f"a response_format goes beside token ids to vLLM alone (the dialect here is {dialect}); set send: messages, "
         "or leave send out so that such turns go as messages"
     )
+
+
+def are_sent_as_ids(send: str, *, takes_ids: bool, ids: bool) -> bool:
+    """Say whether prompts are sent as token ids; `ids` says whether there are any, `send` is the plan's word."""
+    return send == "ids" or (send == "auto" and ids and takes_ids)
+
+
+def _with_template_options(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return a body with further keys; the user's own options of the template stay beside the plan's."""
+    theirs = body.get("chat_template_kwargs")
+    if isinstance(theirs, dict) and "chat_template_kwargs" in options:
+        options = options | {"chat_template_kwargs": theirs | options["chat_template_kwargs"]}
+    return body | options
 
 
 def _sampling(sampling: Sampling, seed: int) -> dict[str, Any]:

@@ -165,6 +165,20 @@ class OpenaiSpec(AskedOverHttp):
         missing = [name for name in self._variables() if not os.environ.get(name)]
         return f"the environment variable {missing[0]} is not set" if missing else None
 
+    def thinking_problem(self, options: Mapping[str, Any], *, kept: bool, ids: bool) -> str | None:
+        """Say which option the plan sets twice, and what the dialect cannot send, where the plan names one."""
+        from draftmark.backends.http.dialects import dialect_of
+        from draftmark.backends.http.questions import are_sent_as_ids
+
+        theirs = self.extra_body.get("chat_template_kwargs")
+        twice = [name for name in options if name in self.extra_body or (isinstance(theirs, dict) and name in theirs)]
+        if twice:
+            return f"extra_body says {twice[0]}, and the plan's thinking says it too; take it away here"
+        dialect = None if self.dialect is None else dialect_of(self.dialect)
+        if dialect is None or are_sent_as_ids(self.send, takes_ids=dialect.takes_ids, ids=ids):
+            return None
+        return dialect.thinking_problem(options, kept=kept)
+
     def create(self, target: str) -> Backend:
         """Build the backend; the server is asked nothing yet."""
         from draftmark.backends.http.backend import HttpBackend

@@ -45,6 +45,9 @@ def run(
     ),
     api_key_env: str | None = typer.Option(None, help="With --url: the environment variable that holds the key."),
     target: str | None = typer.Option(None, help="With --url: the model's tokenizer, to send token ids."),
+    thinking: str | None = typer.Option(
+        None, help="With --url: whether the model thinks: on, off, low, medium or high."
+    ),
     out: Path | None = typer.Option(None, help="Run folder; one that holds this plan's run goes on where it stopped."),
     runs_root: Path = typer.Option(Path("runs"), help="Where a new run folder is made, unless --out names one."),
     against: list[Path] = typer.Option([], help="Baseline run: checked before anything runs, and the gate at the end."),
@@ -80,6 +83,7 @@ def run(
             stall_timeout=stall_timeout,
             api_key_env=api_key_env,
             target=target,
+            thinking=thinking,
         )
     gate_rules = _fit(against, rules, prepared)
     for sentence in prepared.warnings:

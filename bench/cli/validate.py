@@ -60,6 +60,8 @@ def summary_lines(prepared: Prepared) -> list[str]:
         for group in prepared.groups
         if group.arrivals
     ]
+    thinking = prepared.materials.thinking.stamp
+    lines += [f"thinking: {harmless(thinking)}"] if thinking is not None else []
     lines += [f"warning: {harmless(sentence)}" for sentence in prepared.warnings]
     lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
     return lines

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from draftmark.bench.plans.thinking import Thinking, thinking_of
 from draftmark.results.records import ModelIdentity, PromptRecord, SuiteIdentity
 from draftmark.suites.conversation import messages, text_hash
 from draftmark.suites.prompt import SuiteError
@@ -33,6 +34,7 @@ class Materials:
     """Which weights a model name means on this machine, right now."""
     chat_template_hash: str | None = None
     """sha256 of the plan's own template; null where it is the target's, or there is none."""
+    thinking: Thinking = field(default_factory=Thinking)
 
     @cached_property
     def first(self) -> FirstPrompts:
@@ -48,16 +50,19 @@ def gather(plan: Plan) -> Materials:
     if plan.target is None:
         if plan.chat_template not in ("model", "none"):
             raise SuiteError("chat_template: a file renders prompts to token ids, which needs a target; name one")
-        return Materials(None, tuple(spec.load(None) for spec in plan.suites), _served)
+        suites = tuple(spec.load(None) for spec in plan.suites)
+        return Materials(None, suites, _served, thinking=thinking_of(plan, None))
     from draftmark.backends.model_files import identity
     from draftmark.backends.models import locate
     from draftmark.suites.rendering import Renderer, template_file
 
     path, options = locate(plan.target).pretrained()
     renderer = Renderer.load(path, chat_template=plan.chat_template, **options)
+    thinking = thinking_of(plan, renderer.tokenizer)
+    renderer.template_options |= thinking.options
     suites = tuple(spec.load(renderer) for spec in plan.suites)
     own = None if plan.chat_template in ("model", "none") else text_hash(template_file(plan.chat_template))
-    return Materials(renderer, suites, lambda name: identity(locate(name)), own)
+    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking)
 
 
 def _served(name: str) -> ModelIdentity:

@@ -32,6 +32,7 @@ from draftmark.results.records.loads import Objectives
 from draftmark.results.roles import is_baseline
 from draftmark.suites.prompt import SuiteSpec
 from draftmark.suites.registry import SUITES
+from draftmark.suites.thinking import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,6 +64,10 @@ class PlanSettings(BaseModel):
     """False allows a plan without the drafter `none`; nothing can be compared then."""
     chat_template: Annotated[str, Field(min_length=1, max_length=500)] = "model"
     """`model` for the target's own template, `none` for the prompts as raw text, or a file with a template to use."""
+    thinking: Mode | None = None
+    """Whether the target thinks before it answers, and how much; must be said where its template has a switch."""
+    earlier_reasoning: Literal["stripped", "kept"] = "stripped"
+    """What later turns of a conversation hold of the thinking before the arm's own answers."""
     request_sampling: Literal["plan", "recorded"] = "plan"
     """Whether recorded requests are sampled by the plan, which is comparable, or each as it was."""
 
@@ -93,7 +98,7 @@ class Plan(PlanSettings):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-_CAME_LATER = {"request_sampling": "plan"}
+_CAME_LATER = {"request_sampling": "plan", "thinking": None, "earlier_reasoning": "stripped"}
 """Keys to their defaults, with which the hashes of older plans hold."""
 
 _TABLES: dict[str, KindTable[Any]] = {"backends": BACKENDS, "drafters": DRAFTERS, "suites": SUITES}

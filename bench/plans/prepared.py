@@ -12,6 +12,7 @@ from draftmark.bench.plans.enough import load_problems
 from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
 from draftmark.bench.plans.materials import Materials, gather
 from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
+from draftmark.bench.plans.thinking import thinking_problems, thinking_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,11 @@ class Prepared:
     @property
     def warnings(self) -> list[str]:
         """What is worth knowing before it runs: prompts that do not fit. Renders every first turn, once."""
-        return list(overflow_warnings(self.plan, self.materials.suites, self.materials.first))
+        materials = self.materials
+        return [
+            *overflow_warnings(self.plan, materials.suites, materials.first),
+            *thinking_warnings(self.plan, materials.thinking, materials.renderer, materials.suites),
+        ]
 
     @property
     def warmup_turns(self) -> int:
@@ -81,6 +86,7 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     arms, problems = plan_arms(plan)
     refuse_all(problems)
     materials = gather(plan)
+    refuse_all(thinking_problems(plan, materials.thinking))
     found = [*suite_problems(materials.suites), *load_problems(plan, materials.suites)]
     refuse_all([*found, *_request_problems(plan, materials)])
     refuse_all(overflow_problems(plan, materials.suites, materials.first))

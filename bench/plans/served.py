@@ -32,6 +32,7 @@ class Asked:
     max_tokens: int | None = None
     api_key_env: str | None = None
     target: str | None = None
+    thinking: str | None = None
     stall_timeout: float | None = None
     """Longest wait for the next byte of an answer, seconds."""
 
@@ -73,6 +74,8 @@ def server_plan(asked: Asked) -> dict[str, Any]:
     }
     if asked.target is not None:
         plan["target"] = asked.target
+    if asked.thinking is not None:
+        plan["thinking"] = asked.thinking
     if asked.max_tokens is not None:
         plan["sampling"] = {"max_tokens": asked.max_tokens}
     return plan

@@ -72,7 +72,10 @@ def heading(summary: RunSummary) -> Text:
     manifest = summary.manifest
     measured = sum(cell.turns_ok + cell.turns_failed for cell in summary.cells if cell.category is None)
     expected = sum(cell.turns_expected for cell in summary.cells if cell.category is None and cell.status != "left out")
-    text = Text(harmless(f"{manifest.name}: {manifest.target.name}, {manifest.status}, {measured} of {expected} turns"))
+    said = manifest.plan.get("thinking")
+    thinking = f" thinking {said}" if isinstance(said, str) else ""
+    target = f"{manifest.target.name}{thinking}"
+    text = Text(harmless(f"{manifest.name}: {target}, {manifest.status}, {measured} of {expected} turns"))
     if summary.elapsed_s is not None:
         text.append(f" in {in_words(summary.elapsed_s)}")
     return text

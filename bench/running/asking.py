@@ -100,11 +100,12 @@ class Asker:
             messages=question.messages,
             tools=question.tools,
             response_format=question.response_format,
+            template_options=question.template_options or {},
         )
         sent_s = self._clock()
         try:
             seen = await self._backend.generate(cell.key.arm, request)
-            return _shifted(seen, self._zero_s)
+            return _shifted(self._questions.told_apart(seen, question), self._zero_s)
         except EngineLost:
             raise
         except TurnFailed as fault:

@@ -13,7 +13,7 @@ from draftmark.results.roles import is_baseline, speculates
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from draftmark.backends.base import Backend, BackendSpec
     from draftmark.bench.plans.cells import Group
@@ -50,13 +50,22 @@ class Engines:
     """Starts and stops the engines of one backend."""
 
     def __init__(
-        self, spec: BackendSpec, target: str, store: RunStore, reporter: Reporter, loop: asyncio.Runner
+        self,
+        spec: BackendSpec,
+        target: str,
+        store: RunStore,
+        reporter: Reporter,
+        loop: asyncio.Runner,
+        *,
+        problem: Callable[[Backend], str | None],
     ) -> None:
+        """`problem` says why a started engine cannot be asked what the plan asks."""
         self._spec = spec
         self._target = target
         self._store = store
         self._reporter = reporter
         self._loop = loop
+        self._problem = problem
         self._arms: list[Arm] = []
         self.running: Backend | None = None
         self._cannot_judge = False
@@ -85,6 +94,9 @@ class Engines:
         try:
             with signs_of_life(self._reporter, f"still starting {self._spec.kind}{what}"):
                 backend.start(self._arms)
+            problem = self._problem(backend)
+            if problem is not None:
+                raise BackendError(problem)
         except BaseException:
             self.stop()
             raise

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from draftmark.bench.running.earlier import Earlier
 from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded, request_hash
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.materials import FirstPrompts
-    from draftmark.results.records import CellKey, Sampling, TurnRecord
+    from draftmark.results.records import CellKey, Observation, Sampling, TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.prompt import Prompt
 
@@ -26,14 +27,24 @@ class Question:
     tools: tuple[dict[str, Any], ...] | None = None
     """In the ids already, where there are any."""
     response_format: dict[str, Any] | None = None
+    template_options: dict[str, Any] | None = None
+    """In the ids already likewise; null for none."""
 
     @property
     def hash(self) -> str:
-        """Of the ids, else of the messages and tools, and the answer's form; equal hashes were asked the same thing."""
+        """Of the ids, else of messages, tools and options of the template, and the answer's form.
+
+        Equal hashes were asked the same thing.
+        """
         if self.ids is not None:
             return request_hash(ids_hash(self.ids), response_format=self.response_format)
         tools = None if self.tools is None else list(self.tools)
-        return request_hash(messages_hash(self.messages), tools=tools, response_format=self.response_format)
+        return request_hash(
+            messages_hash(self.messages),
+            tools=tools,
+            response_format=self.response_format,
+            template_options=self.template_options,
+        )
 
 
 class Questions:
@@ -42,18 +53,26 @@ class Questions:
     `renderer` is null where the target's tokenizer is not at hand, and the engine is asked in messages.
     """
 
-    def __init__(self, renderer: ConversationRenderer | None, first: FirstPrompts) -> None:
+    def __init__(
+        self, renderer: ConversationRenderer | None, first: FirstPrompts, earlier: Earlier | None = None
+    ) -> None:
         self._renderer = renderer
         self._first = first
-        self._answers: dict[tuple[str, str, int], dict[int, str]] = {}
+        self._earlier = earlier or Earlier()
+        self._answers: dict[tuple[str, str, int], dict[int, dict[str, str]]] = {}
 
     def note(self, turn: TurnRecord) -> None:
         """Take a finished turn's answer; a failed turn, or one without text and ids, gives none."""
-        text = turn.output_text
-        if text is None and turn.output_ids is not None and self._renderer is not None:
-            text = self._renderer.decode(turn.output_ids)
-        if turn.status == "ok" and text is not None:
-            self._answers.setdefault((turn.cell_id, turn.question_id, turn.repeat), {})[turn.turn_index] = text
+        answer = self._earlier.answer(turn, self._renderer) if turn.status == "ok" else None
+        if answer is not None:
+            self._answers.setdefault((turn.cell_id, turn.question_id, turn.repeat), {})[turn.turn_index] = answer
+
+    def told_apart(self, seen: Observation, question: Question) -> Observation:
+        """Return what an engine told of a question's answer, with its thinking counted in the ids where they tell."""
+        if question.ids is None or seen.output_ids is None or seen.thinking_tokens is not None:
+            return seen
+        count = self._earlier.thinking_tokens(question.ids, seen.output_ids)
+        return seen if count is None else seen.model_copy(update={"thinking_tokens": count})
 
     def opening(self, prompt: Prompt) -> Question:
         """Return the first turn of a prompt that no suite holds; raises `SuiteError` where it cannot be rendered."""
@@ -66,17 +85,24 @@ class Questions:
         """
         if turn_index == 0:
             ids = self._first[suite, prompt.question_id]
-            return Question(tuple(messages(prompt, [])), ids, prompt.tools, prompt.response_format)
+            return self._asked(prompt, messages(prompt, []), ids)
         if prompt.messages is not None:
             return self._rendered(prompt, recorded(prompt, turn_index))
         answers = self._answers.get((cell_id, prompt.question_id, repeat), {})
         if any(index not in answers for index in range(turn_index)):
             return None
-        return self._rendered(prompt, messages(prompt, [answers[index] for index in range(turn_index)]))
+        earlier = [answers[index] for index in range(turn_index)]
+        conversation = messages(prompt, [answer["content"] for answer in earlier])
+        left = iter(earlier)
+        return self._rendered(prompt, [one | next(left) if one["role"] == "assistant" else one for one in conversation])
 
     def _rendered(self, prompt: Prompt, conversation: list[dict[str, Any]]) -> Question:
         ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation, prompt.tools))
-        return Question(tuple(conversation), ids, prompt.tools, prompt.response_format)
+        return self._asked(prompt, conversation, ids)
+
+    def _asked(self, prompt: Prompt, conversation: list[dict[str, Any]], ids: tuple[int, ...] | None) -> Question:
+        options = self._earlier.thinking.options or None
+        return Question(tuple(conversation), ids, prompt.tools, prompt.response_format, options)
 
 
 def effective_sampling(key: CellKey, prompt: Prompt) -> Sampling:

@@ -20,9 +20,11 @@ import uvloop
 from draftmark.backends.base import BackendError
 from draftmark.backends.redaction import redacted
 from draftmark.bench.plans.materials import first_lengths, prompt_records
+from draftmark.bench.plans.thinking import engine_problem
 from draftmark.bench.running import session
 from draftmark.bench.running.asking import Asker, unstorable
 from draftmark.bench.running.collector import quiet_collector
+from draftmark.bench.running.earlier import Earlier
 from draftmark.bench.running.engines import Engines
 from draftmark.bench.running.forecast import Pace, pace_of
 from draftmark.bench.running.interruption import EXIT_INTERRUPTED
@@ -139,7 +141,7 @@ class _Run:
         self._clock = clock
         self._zero_s = clock()
         self._pace = Pace()
-        self._questions = Questions(materials.renderer, first)
+        self._questions = Questions(materials.renderer, first, Earlier(materials.thinking, plan.earlier_reasoning))
         self._lengths = first_lengths(materials.suites, first)
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}
@@ -172,7 +174,8 @@ class _Run:
             for turn in self._store.turns(cell.cell_id):
                 self._count(turn)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop)
+            problem = partial(engine_problem, self._plan, self._materials.thinking)
+            engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop, problem=problem)
             try:
                 planned = launches(
                     groups,

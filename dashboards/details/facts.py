@@ -34,6 +34,8 @@ def headline_facts(summary: RunSummary) -> list[str]:
         environment = manifest.sessions[-1].environment
         facts.append(", ".join(dict.fromkeys(environment.gpus)) or environment.cpu or environment.platform)
         facts.append(moment(manifest.sessions[0].started_at))
+    if isinstance(said := manifest.plan.get("thinking"), str):
+        facts.append(f"thinking {said}")
     if summary.elapsed_s is not None:
         facts.append(duration(summary.elapsed_s))
     if manifest.status != "complete":
@@ -63,7 +65,7 @@ def blocks(summary: RunSummary) -> list[Block]:
     """Return the environment part of the page: the run and its settings, each session, models and suites."""
     manifest = summary.manifest
     found = [Block("Run", _run(manifest))]
-    if asked := _asked(manifest):
+    if asked := (*_asked(manifest), *_thinking(manifest)):
         found.append(Block("How turns were asked", asked))
     for index, session in enumerate(manifest.sessions):
         title = "Machine and software" if len(manifest.sessions) == 1 else f"Session {index + 1}"
@@ -93,6 +95,14 @@ def _asked(manifest: RunManifest) -> Pairs:
         for name, value in told.items():
             values.setdefault(_SPOKEN.get(name, name.replace("_", " ")), []).append(_plain(value))
     return tuple((name, ", ".join(dict.fromkeys(found))) for name, found in values.items())
+
+
+def _thinking(manifest: RunManifest) -> Pairs:
+    """Return how the target thought, and what later turns held of it; nothing where nothing makes it think."""
+    if manifest.thinking is None:
+        return ()
+    earlier = str(manifest.plan.get("earlier_reasoning", "stripped"))
+    return (("thinking", manifest.thinking), ("reasoning of earlier answers", earlier))
 
 
 def _plain(value: object) -> str:

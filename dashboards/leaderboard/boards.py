@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from draftmark.dashboards.leaderboard.entries import Entry
+    from draftmark.results.records import RunManifest
 
 NOT_DISCLOSED = "hardware not disclosed"
 """Stands for the machine of entries that do not tell theirs; none of these is ranked."""
@@ -125,14 +126,23 @@ def _conditions(entry: Entry, *, short: bool) -> dict[str, str]:
     return {
         "suite hash": key.suite_hash[:end],
         "weights": weights or "not stated",
-        "chat template": (manifest.chat_template_hash or _words(manifest.plan.get("chat_template", "not stated")))[
-            :end
-        ],
+        "chat template": _template(manifest, end),
         "load": entry.cell.load,
         **{f"load: {_spaced(name)}": _words(value) for name, value in open_load.items() if value is not None},
         **{_spaced(name): _words(value) for name, value in sampling.items()},
         **({} if key.request_sampling is None else {"sampling of requests": key.request_sampling}),
     }
+
+
+def _template(manifest: RunManifest, end: int | None) -> str:
+    """Return which template rendered the prompts, and how the target thought by it."""
+    template = manifest.chat_template_hash or _words(manifest.plan.get("chat_template", "not stated"))
+    parts = [template[:end]]
+    if manifest.thinking is not None:
+        parts.append(f"thinking {manifest.thinking}")
+    if manifest.plan.get("earlier_reasoning", "stripped") != "stripped":
+        parts.append("earlier reasoning kept")
+    return ", ".join(parts)
 
 
 def _titled(name: str, words: str) -> str:

@@ -51,7 +51,7 @@ _HARDWARE = ("cpu", "cores", "gpus")
 def run_changes(before: RunManifest, after: RunManifest) -> list[SettingChange]:
     """Return what differs between whole runs, what forbids a comparison first."""
     found = [*_machine(before, after), *_target(before.target, after.target), *_draft_models(before, after)]
-    found += [*_template(before, after), *_plan(before.plan, after.plan)]
+    found += [*_template(before, after), *_thinking(before, after), *_plan(before.plan, after.plan)]
     return sorted(found, key=lambda change: not change.forbids)
 
 
@@ -177,7 +177,19 @@ def _shortened(files: Mapping[str, str]) -> dict[str, str]:
 
 
 _OF_CELLS = frozenset(
-    {"name", "target", "backends", "drafters", "suites", "load", "sampling", "request_sampling", "chat_template"}
+    {
+        "name",
+        "target",
+        "backends",
+        "drafters",
+        "suites",
+        "load",
+        "sampling",
+        "request_sampling",
+        "chat_template",
+        "thinking",
+        "earlier_reasoning",
+    }
 )
 """Parts of a plan that its cells tell, or that name things only."""
 
@@ -192,6 +204,20 @@ def _template(before: RunManifest, after: RunManifest) -> Iterator[SettingChange
     was, now = ((run.chat_template_hash or run.plan.get("chat_template")) for run in (before, after))
     if was != now and was is not None and now is not None:
         yield SettingChange(field="plan.chat_template", before=was, after=now, forbids=True)
+
+
+def _thinking(before: RunManifest, after: RunManifest) -> Iterator[SettingChange]:
+    """Compare how the target thought, and what later turns held of it.
+
+    Where neither plan says how, a difference is between records that tell it and older ones that do not.
+    """
+    modes = [run.thinking or run.plan.get("thinking") for run in (before, after)]
+    if modes[0] != modes[1]:
+        said = any(run.plan.get("thinking") is not None for run in (before, after))
+        yield SettingChange(field="plan.thinking", before=modes[0], after=modes[1], forbids=said)
+    earlier = [run.plan.get("earlier_reasoning", "stripped") for run in (before, after)]
+    if earlier[0] != earlier[1]:
+        yield SettingChange(field="plan.earlier_reasoning", before=earlier[0], after=earlier[1], forbids=True)
 
 
 def _differing(

@@ -106,6 +106,8 @@ class RunManifest(Record):
     plan_hash: Identifier
     chat_template_hash: Identifier | None = None
     """sha256 of the plan's own chat template; null where prompts were rendered by the target's, or not at all."""
+    thinking: Identifier | None = None
+    """How the target thought before it answered, in words; null where nothing is known to make it think."""
     target: ModelIdentity
     models: list[ModelIdentity] = Field(default_factory=list)
     """Draft models."""

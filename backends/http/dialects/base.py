@@ -28,6 +28,8 @@ Topic: TypeAlias = Literal[
     "cached prompt tokens",
 ]
 MODELS = "/v1/models"
+EFFORT = "reasoning_effort"
+"""The API's own word for how long to think."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Dialect:
     """`/v1/completions` takes token ids as the prompt."""
     completions_take_format: ClassVar[bool] = False
     """`/v1/completions` takes `response_format`, as chat does everywhere."""
+    takes_template_options: ClassVar[bool] = False
+    """`/v1/chat/completions` takes `chat_template_kwargs`, and `reasoning_content` of earlier answers."""
     counters_path: ClassVar[str | None] = None
     """Where its counters are."""
     more_counters_paths: ClassVar[tuple[str, ...]] = ()
@@ -94,6 +98,25 @@ class Dialect:
         """
         del drafts
         return with_usage(body)
+
+    def template_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options of the chat template as keys of a request; how long to think has a key in the API itself."""
+        effort = {name: value for name, value in options.items() if name == EFFORT}
+        rest = {name: value for name, value in options.items() if name != EFFORT}
+        return effort | ({"chat_template_kwargs": rest} if rest else {})
+
+    def thinking_problem(self, options: Mapping[str, Any], *, kept: bool) -> str | None:
+        """Say why a server that is asked in messages cannot be told to think, or sent earlier thinking."""
+        if self.takes_template_options:
+            return None
+        if set(options) - {EFFORT}:
+            return (
+                "the OpenAI API has no switch for thinking but reasoning_effort: write thinking: low, medium or high, "
+                "or dialect: and the engine that this server is"
+            )
+        return (
+            "the OpenAI API takes no thinking of earlier answers: write earlier_reasoning: stripped" if kept else None
+        )
 
     def acceptance(self, answer: Answer, *, drafts: bool, resolved: Mapping[str, Any] | None = None) -> Acceptance:
         """Return what an answer tells of drafting.

@@ -29,6 +29,7 @@ class LlamacppDialect(Dialect):
 
     name: ClassVar[str] = "llamacpp"
     takes_ids: ClassVar[bool] = True
+    takes_template_options: ClassVar[bool] = True
     gives: ClassVar[tuple[Gift, ...]] = (
         Gift(
             "counts by window",

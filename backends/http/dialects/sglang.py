@@ -56,6 +56,7 @@ class SglangDialect(Dialect):
 
     name: ClassVar[str] = "sglang"
     takes_ids: ClassVar[bool] = True
+    takes_template_options: ClassVar[bool] = True
     gives: ClassVar[tuple[Gift, ...]] = (
         Gift(
             "counts per request",

@@ -36,6 +36,7 @@ class TrtllmDialect(Dialect):
 
     name: ClassVar[str] = "trtllm"
     takes_ids: ClassVar[bool] = True
+    takes_template_options: ClassVar[bool] = True
     gives: ClassVar[tuple[Gift, ...]] = (
         Gift(
             "counts by window",
@@ -66,6 +67,14 @@ class TrtllmDialect(Dialect):
     }
     """Its counters of draft tokens are those of the iterations, which also tell the steps: they are read there."""
     info_paths: ClassVar[tuple[str, ...]] = ("/version", MODELS)
+
+    def template_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Leave out the second of two names for one switch: late versions refuse what the template does not read.
+
+        (`inputs/chat_template_guard.py`)
+        """
+        both = {"enable_thinking", "thinking"} <= set(options)
+        return super().template_options({name: it for name, it in options.items() if not (both and name == "thinking")})
 
     def acceptance(self, answer: Answer, *, drafts: bool, resolved: Mapping[str, Any] | None = None) -> Acceptance:
         """Keep the mean per iteration; what steps there were does not follow from it."""

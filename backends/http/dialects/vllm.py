@@ -41,6 +41,7 @@ class VllmDialect(Dialect):
     takes_ids: ClassVar[bool] = True
     completions_take_format: ClassVar[bool] = True
     """entrypoints/openai/completion/protocol.py, CompletionRequest.response_format."""
+    takes_template_options: ClassVar[bool] = True
     gives: ClassVar[tuple[Gift, ...]] = (
         Gift(
             "steps per request",

@@ -11,7 +11,9 @@ import pytest
 
 from draftmark.backends.base import TurnRequest
 from draftmark.backends.http.backend import HttpBackend, HttpSettings
+from draftmark.backends.http.dialects import dialect_of
 from draftmark.backends.http.exchange import Exchange
+from draftmark.backends.http.questions import request_of
 from draftmark.backends.http.reading import read_answer
 from draftmark.backends.http.thinking import thinking_tokens
 from draftmark.backends.mock import MockSettings, mock_process
@@ -21,6 +23,8 @@ from draftmark.results.metrics.evidence import Evidence
 from draftmark.results.records import Arm, Sampling, TurnRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from draftmark.backends.http.answer import Answer
 
 THOUGHT, ANSWER, BOTH, MARK = (True, False), (False, True), (True, True), (False, False)
@@ -140,3 +144,57 @@ def test_counts_without_an_order_do_not_tell_the_parts_apart() -> None:
     assert turn.thinking_tokens == 6
     assert found["acceptance_length"].value is not None
     assert "where in the answer its steps lie" in str(found["acceptance_length@thinking"].reason)
+
+
+# Asking a server to think
+
+OPTIONS = {"enable_thinking": False, "thinking": False}
+
+
+def body(
+    dialect: str, options: dict[str, Any], *, ids: tuple[int, ...] | None = None, **settings: Any
+) -> dict[str, Any]:
+    messages = ({"role": "user", "content": "say it"},)
+    request = TurnRequest(ids, Sampling(), 1, messages=messages, template_options=options)
+    asked = HttpSettings(base_url="http://127.0.0.1:9", model="m", **settings)
+    return request_of(request, asked, dialect_of(dialect), drafts=False).body
+
+
+@pytest.mark.parametrize("dialect", ["vllm", "sglang", "llamacpp"])
+def test_switches_go_to_the_servers_template(dialect: str) -> None:
+    assert body(dialect, OPTIONS)["chat_template_kwargs"] == OPTIONS
+    assert "chat_template_kwargs" not in body(dialect, {})
+    assert "chat_template_kwargs" not in body(dialect, OPTIONS, ids=(1, 2))  # rendered already
+
+
+def test_a_server_that_refuses_names_its_template_does_not_read_is_sent_one_of_two() -> None:
+    assert body("trtllm", OPTIONS)["chat_template_kwargs"] == {"enable_thinking": False}
+    assert body("trtllm", {"thinking": False})["chat_template_kwargs"] == {"thinking": False}
+
+
+@pytest.mark.parametrize("dialect", ["openai", "vllm", "sglang", "trtllm", "llamacpp"])
+def test_how_long_to_think_has_a_key_of_the_api(dialect: str) -> None:
+    found = body(dialect, {"reasoning_effort": "low"})
+    assert found["reasoning_effort"] == "low"
+    assert "chat_template_kwargs" not in found
+
+
+def test_other_options_of_the_users_own_stay() -> None:
+    found = body("vllm", {"thinking": True}, extra_body={"chat_template_kwargs": {"language": "de"}})
+    assert found["chat_template_kwargs"] == {"language": "de", "thinking": True}
+
+
+def test_a_server_that_has_no_switch_says_so_once_it_is_known(unknown_server: str) -> None:
+    backend = HttpBackend(HttpSettings(base_url=unknown_server, model="mock-model"))
+    backend.look()
+    assert "no switch for thinking" in str(backend.thinking_problem(OPTIONS, kept=False, ids=False))
+    assert "no thinking of earlier answers" in str(backend.thinking_problem({}, kept=True, ids=True))
+    assert backend.thinking_problem({}, kept=False, ids=False) is None
+    sends_ids = HttpBackend(HttpSettings(base_url=unknown_server, model="mock-model", send="ids"))
+    assert sends_ids.thinking_problem(OPTIONS, kept=True, ids=True) is None
+
+
+@pytest.fixture
+def unknown_server() -> Iterator[str]:
+    with mock_process(MockSettings(dialect="openai", ttft_s=0.001, step_s=0.001)) as url:
+        yield url

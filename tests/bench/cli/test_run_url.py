@@ -168,3 +168,28 @@ def test_a_key_is_sent_and_stands_nowhere(
     ]
     assert {turn.failure.kind for turn in failed if turn.failure is not None} >= {"unauthorized"}
     assert any("[redacted]" in turn.failure.message for turn in failed if turn.failure is not None)
+
+
+def test_thinking_is_asked_for_counted_and_on_record(
+    plain_call: Callable[..., Any], suite: Path, tmp_path: Path
+) -> None:
+    settings = MockSettings(
+        ttft_s=0.002, step_s=0.001, draft_length=3, accepted_cycle=(3, 0, 2), reasoning_tokens=6, model="thinker"
+    )
+    words = ["--suite", suite, "--limit", "2", "--max-tokens", "21"]
+    with mock_process(settings) as url:
+        said = plain_call("run", "--url", url, *words, "--thinking", "on", "--out", tmp_path / "on")
+        plain = plain_call("run", "--url", url, *words, "--out", tmp_path / "as-served")
+        wrong = plain_call("run", "--url", url, *words, "--thinking", "maybe")
+    assert (said.code, plain.code) == (0, 0), said.err
+    assert "thinker thinking on" in said.out
+    assert wrong.code == 2
+    assert "thinking: must be" in wrong.err
+    stores = [RunStore.read(tmp_path / name) for name in ("on", "as-served")]
+    assert [store.manifest.thinking for store in stores] == ["on (asked of the server)", "as the server does it"]
+    (cell,) = stores[0].manifest.cells
+    assert {turn.thinking_tokens for turn in stores[0].turns(cell.cell_id)} == {6}
+    (overall,) = [one for one in summarise(stores[0]).cells if one.category is None]
+    # steps of 4, 1, 3, 4, 1, 3 and 4 tokens, of which two begin within the first six tokens
+    assert overall.metrics["acceptance_length@thinking"].value == 5 / 2
+    assert overall.metrics["acceptance_length@answer"].value == 15 / 5

@@ -72,6 +72,14 @@ def test_one_gpu_and_two_are_different_machines(entered: Entered, folders: Modul
         ({"sampling": Sampling(stop=("END",))}, ["stop none", 'stop ["END"]']),
         ({"load": ClosedLoad(concurrency=8)}, ["concurrency 1", "concurrency 8"]),
         ({"plan": {"chat_template": "none"}}, ["chat template not stated", "chat template none"]),
+        (
+            {"thinking": "off (enable_thinking)"},
+            ["chat template not stated", "chat template not stated, thinking off (enable_thinking)"],
+        ),
+        (
+            {"plan": {"earlier_reasoning": "kept"}},
+            ["chat template not stated", "chat template not stated, earlier reasoning kept"],
+        ),
     ],
 )
 def test_what_was_asked_otherwise_stands_in_a_table_named_by_what_differs(

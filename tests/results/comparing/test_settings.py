@@ -144,3 +144,27 @@ class TestOfRuns:
         one = make_manifest()
         both = one.model_copy(update={"sessions": [*one.sessions, *self.changed(one, cpu="four cores").sessions]})
         assert named(run_changes(one, both)) == {"environment.cpu": True}
+
+
+ON = {"thinking": "on (enable_thinking)", "plan": {"thinking": "on"}}
+OFF = {"thinking": "off (enable_thinking)", "plan": {"thinking": "off"}}
+SERVED = {"thinking": "as the server does it"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "forbids"),
+    [(ON, OFF, True), (SERVED, OFF, True), ({}, OFF, True), ({}, SERVED, False), (SERVED, SERVED, None)],
+)
+def test_runs_that_think_otherwise_are_not_compared(
+    make_manifest: Callable[..., Any], before: dict[str, Any], after: dict[str, Any], *, forbids: bool | None
+) -> None:
+    found = [
+        one for one in run_changes(make_manifest(**before), make_manifest(**after)) if one.field == "plan.thinking"
+    ]
+    assert [one.forbids for one in found] == ([] if forbids is None else [forbids])
+
+
+def test_runs_whose_later_turns_hold_other_thinking_are_not_compared(make_manifest: Callable[..., Any]) -> None:
+    changes = run_changes(make_manifest(), make_manifest(plan={"earlier_reasoning": "kept"}))
+    (found,) = [one for one in changes if one.field == "plan.earlier_reasoning"]
+    assert (found.before, found.after, found.forbids) == ("stripped", "kept", True)

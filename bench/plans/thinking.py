@@ -1,0 +1,117 @@
+"""`thinking` and `earlier_reasoning` of a plan: what they mean for its target, and why they cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from draftmark.backends.base import RendersMessages
+from draftmark.bench.plans.document import Problem
+from draftmark.suites.prompt import SuiteError
+from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES, ThinkingReader, modes, options, switches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from draftmark.backends.base import Backend
+    from draftmark.bench.plans.plan import Plan
+    from draftmark.suites.conversation import ConversationRenderer
+    from draftmark.suites.prompt import Suite
+
+AS_SERVED = "as the server does it"
+NO_SWITCH = "no switch in the template"
+_PROBE = "seven grey herons"
+"""Words that no template writes by itself."""
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """What is known of the target's thinking before a run."""
+
+    switches: frozenset[str] | None = frozenset()
+    """Names that its template reads; null where the server renders, with a template that is not at hand."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What the template is handed, here or by the server."""
+    reader: ThinkingReader | None = None
+    """Null where nothing marks the thinking in the target's tokens."""
+    stamp: str | None = None
+    """How the target thinks, in words for the record; null where nothing is said of it."""
+
+
+def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
+    """Return what a plan's target is told of thinking; `tokenizer` is null where only the server has it."""
+    said = plan.thinking
+    if tokenizer is None:
+        handed = options(said, {EFFORT} if said in EFFORTS else SWITCHES) if said is not None else {}
+        return Thinking(None, handed, None, AS_SERVED if said is None else f"{said} (asked of the server)")
+    reader = ThinkingReader.of(tokenizer)
+    known = frozenset[str]() if plan.chat_template == "none" else switches(tokenizer.chat_template)
+    handed = options(said, known) if said is not None else {}
+    stamp = f"{said} ({', '.join(sorted(handed))})" if said is not None else None
+    if stamp is None and reader is not None and plan.chat_template != "none":
+        stamp = NO_SWITCH
+    return Thinking(known, handed, reader, stamp)
+
+
+def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
+    """Return why a plan's target cannot think as said, or that the plan must say how."""
+    sentence = _switch_problem(plan, thinking)
+    found = [] if sentence is None else [Problem(("thinking",), sentence)]
+    kept = plan.earlier_reasoning == "kept"
+    if kept and thinking.reader is not None and thinking.reader.of_control_tokens:
+        text = "cannot be 'kept': the target marks its thinking by control tokens, which no message holds as text"
+        found.append(Problem(("earlier_reasoning",), f"{text}; write stripped"))
+    if found:
+        return found
+    for index, backend in enumerate(plan.backends):
+        problem = backend.thinking_problem(thinking.options, kept=kept, ids=thinking.switches is not None)
+        if problem is not None:
+            found.append(Problem(("backends", index), problem))
+    return found
+
+
+def _switch_problem(plan: Plan, thinking: Thinking) -> str | None:
+    said, known = plan.thinking, thinking.switches
+    if known is None:
+        return None
+    choices = modes(known)
+    words = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
+    switch = ", ".join(sorted(known))
+    if said is None:
+        return (
+            f"is missing: the target's chat template has a switch for it ({switch}); write {words}" if known else None
+        )
+    if plan.chat_template == "none":
+        return "needs a chat template, and chat_template is none; take one of them away"
+    if not known:
+        looked = ", ".join((*SWITCHES, EFFORT))
+        return f"is {said!r}, but the target's chat template has no switch for it (such as {looked}); take it away"
+    return None if said in choices else f"must be {words} for the target's chat template ({switch}), not {said!r}"
+
+
+def engine_problem(plan: Plan, thinking: Thinking, backend: Backend) -> str | None:
+    """Say why a started engine cannot be asked as the plan says of thinking; null if it can."""
+    if not isinstance(backend, RendersMessages):
+        return None
+    kept = plan.earlier_reasoning == "kept"
+    return backend.thinking_problem(thinking.options, kept=kept, ids=thinking.switches is not None)
+
+
+def thinking_warnings(
+    plan: Plan, thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
+) -> Iterator[str]:
+    """Yield that the template leaves earlier thinking out, where a plan that has later turns wants it kept."""
+    own_answers = any(prompt.multiturn and prompt.messages is None for suite in suites for prompt in suite.prompts)
+    if plan.earlier_reasoning != "kept" or renderer is None or thinking.reader is None or not own_answers:
+        return
+    answer = thinking.reader.joined(_PROBE, "Yes.")
+    talk = [("user", "Are they there?"), ("assistant", answer), ("user", "And now?")]
+    try:
+        text = renderer.decode(renderer.prompt_ids([{"role": role, "content": said} for role, said in talk]))
+    except SuiteError:
+        return
+    if _PROBE not in text:
+        yield (
+            "earlier_reasoning is 'kept', but the target's chat template leaves the thinking of earlier answers out by "
+            "itself, so that later turns are asked without it"
+        )
