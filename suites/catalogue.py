@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
-from draftmark.suites.builtin.spec import LENGTHS, LICENCE, SHIPPED, SOURCE
+from draftmark.suites.builtin.spec import LENGTHS, LICENCE, SHIPPED, SOURCE, WHOLE
 from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
@@ -54,7 +54,7 @@ def listings() -> list[SuiteListing]:
 
 def _shipped() -> list[SuiteListing]:
     rows = []
-    for name in (*SHIPPED, "qualitative"):
+    for name in (*SHIPPED, WHOLE):
         spec = BuiltinSpec(name=name)
         suite = spec.load(None)
         rows.append(

@@ -40,6 +40,7 @@ LENGTHS: dict[str, int] = {name: 1000 * int(name[11:-1]) for name in get_args(Th
 BuiltinName = Literal[ShippedName, "qualitative", "long-sequence", ThroughputName]
 """`qualitative` is all eleven shipped categories in one suite, as SPEED-Bench's split of that name."""
 SHIPPED: tuple[ShippedName, ...] = get_args(ShippedName)
+WHOLE: Literal["qualitative"] = "qualitative"
 
 
 def _as_list(value: object) -> object:
@@ -62,7 +63,7 @@ class BuiltinSpec(SuiteSpec):
             raise ValueError(
                 f"prompt_tokens belongs to the builtin suite long-sequence; {self.name} has {LENGTHS[self.name]:,}"
             )
-        if self.name in (*SHIPPED, "qualitative"):
+        if self.name in (*SHIPPED, WHOLE):
             for field in ("prompt_tokens", "entropy"):
                 if getattr(self, field) is not None:
                     raise ValueError(f"{field} belongs to the builtin suite long-sequence, not to {self.name}")
@@ -81,7 +82,7 @@ class BuiltinSpec(SuiteSpec):
                 limit=self.limit,
                 seed=self.subset_seed,
             )
-        elif self.name == "qualitative":
+        elif self.name == WHOLE:
             prompts, selection = _all_shipped(self.limit, self.subset_seed)
         else:
             prompts, selection = _read_shipped(self.name, self.limit, self.subset_seed)
