@@ -29,15 +29,15 @@ def test_the_prompts_are_the_same_on_every_machine() -> None:
     assert {name: spec(name=name).load(None).hash[:12] for name in builtin_spec.SHIPPED} == {
         "coding": "fccfc1907204",
         "humanities": "a229b2b8b367",
-        "math": "d2d3f02b729d",
-        "multilingual": "44baf82808b6",
+        "math": "e826206c4bcc",
+        "multilingual": "cd68605b1ce4",
         "qa": "dfde4dbb9bde",
-        "rag": "d944e713e227",
-        "reasoning": "a81a7b086fbb",
+        "rag": "bac4b0c57651",
+        "reasoning": "dba562b07b77",
         "roleplay": "9ff84b5dc4e6",
         "stem": "ea8ed46091cd",
-        "summarization": "2b05139d5aee",
-        "writing": "b19b6ff89df5",
+        "summarization": "62bbbd13e10e",
+        "writing": "4ee8bc6d0a5d",
     }
 
 

@@ -20,15 +20,15 @@ SUITES = ("coding", "summarization", *GENERAL)
 SHA256 = {
     "coding.jsonl": "b25e5c83a059bccfb677824d87f0b9c04a23bb2d435ecb2d986135ecf24ab6f6",
     "humanities.jsonl": "4aeff71a93c37bd198d7d7b71f0f239992ea917575d34356f0e47ef17f2a4fc7",
-    "math.jsonl": "4dbe4093fbc4d5c2ca4d8bd3f6ba82930a1155e5456bdf339c1911e74886899f",
-    "multilingual.jsonl": "c5baea3e44ea6f890fa7a028d7d1c32b0ac7921880db3bcf5b8e0efa51c9287b",
+    "math.jsonl": "e440c217d67437f6b74a3a0aefe1434d2864d7110236fccec69952f636db7525",
+    "multilingual.jsonl": "fbf8fbbf9c65ae431133a6296b92880e7edead6140078a74bd1e94e2a710934f",
     "qa.jsonl": "fc1f36b3dac45f0776c54eebeb2e413c888e1f293e70a01254f04b7b2f9b7cb6",
-    "rag.jsonl": "26cd59a959a5dba735d00817ada6530c99cff0d46c8d361c1c7324594eab5f9e",
-    "reasoning.jsonl": "aa9e6ac9c835555e03e643401fa1656fbb4b91c430a81819ff5632cd5c4c1926",
+    "rag.jsonl": "7df53cefbc7c68e35cd8a620d9a7752fdfd2f972feb3d6f33522cbd18437a6a5",
+    "reasoning.jsonl": "3cd8e2a322d43450d384ff29720218b83550a4a1c1c3df1edbd7427616028db2",
     "roleplay.jsonl": "d5cb8693e07506f20e9cbcdee1efff6abea03fdb40a1b15e9c0a1dbd8139b3b7",
     "stem.jsonl": "732ac8f0580fc94fe5531269afd98a0515ba75fe6dca8810fa6414d4ac0f8790",
-    "summarization.jsonl": "e7f300ccf1d0271b0090d518ce50ba95c8400e79f793f42a32cf5dba24d6a9dd",
-    "writing.jsonl": "5f9b23f5e514ad70f65ee063abd85e87455a01b15a98a5464e8645b9bc9669bc",
+    "summarization.jsonl": "ebbb6dabe00b78ed61c46ed1c34fe4c1fa50ba7a70637bbe20c8f72ee5e26ca3",
+    "writing.jsonl": "b8792d0bc9bf5079dfffc0da1a76de1cb6ec9193fba4e007ccf08df2790d0f3a",
     "corpus.md": "ada4ef9df059cad9fcaf498673494cbf5ec03216eee5f6f6495f922b5a2b3473",
 }
 KEYS = {"question_id", "category", "sub_category", "turns", "source", "difficulty"}
