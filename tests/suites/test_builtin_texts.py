@@ -18,7 +18,7 @@ from draftmark.suites.prompt import Prompt
 GENERAL = ("humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "writing")
 SUITES = ("coding", "summarization", *GENERAL)
 SHA256 = {
-    "coding.jsonl": "b25e5c83a059bccfb677824d87f0b9c04a23bb2d435ecb2d986135ecf24ab6f6",
+    "coding.jsonl": "a1fd5dc0b7b101bd424fecd67df7a1407b3e4985b6a349a1131010aca3dce856",
     "humanities.jsonl": "4aeff71a93c37bd198d7d7b71f0f239992ea917575d34356f0e47ef17f2a4fc7",
     "math.jsonl": "e440c217d67437f6b74a3a0aefe1434d2864d7110236fccec69952f636db7525",
     "multilingual.jsonl": "fbf8fbbf9c65ae431133a6296b92880e7edead6140078a74bd1e94e2a710934f",

@@ -189,8 +189,8 @@ WRONG_ENTRIES = {
     "suites: []": "suites: must not be empty; write [{kind: builtin}]",
     "suites: coding": 'suites: must be a list, not the text "coding"; write [{kind: builtin}]',
     "suites: [{kind: builtin, name: codding}]": "suites[0].name: must be 'coding', 'humanities', 'math', "
-    "'multilingual', 'qa', 'rag', 'reasoning', 'roleplay', 'stem', 'summarization', 'writing', 'long-sequence', "
-    "'throughput-1k', 'throughput-2k', 'throughput-8k', 'throughput-16k' or 'throughput-32k', "
+    "'multilingual', 'qa', 'rag', 'reasoning', 'roleplay', 'stem', 'summarization', 'writing', 'qualitative', "
+    "'long-sequence', 'throughput-1k', 'throughput-2k', 'throughput-8k', 'throughput-16k' or 'throughput-32k', "
     'not the text "codding"',
     "suites: [{kind: humaneval}, {kind: humaneval}]": "suites[1]: is the same as suites[0]; remove one",
     "load: {kind: open}": "load.kind: must be 'closed', 'poisson', 'constant', 'ramp' or 'trace', "
