@@ -23,6 +23,19 @@ def test_every_local_link_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def headings(page: Path) -> set[str]:
+    """The anchors that a page's headings have where Markdown is shown."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_local_link_into_a_page_leads_to_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        there = page.parent / target if target else page
+        assert anchor in headings(there), f"{page.name} links to {target}#{anchor}"
+
+
 def plans_of(page: Path) -> list[str]:
     """The blocks that are whole plans, and not pieces of one."""
     blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
