@@ -18,6 +18,9 @@ CONTEXT_EDGES = (0, 256, 1024, 4096, 16384, 65536)
 """Lower edges of the bins of context length, tokens; the last bin is open."""
 
 
+_WOULD_TELL = "vLLM in process with its probe tells it, and so does a server whose statistics hold every step"
+
+
 def _reason(evidence: Evidence) -> str | None:
     if (reason := evidence.no_steps()) is not None:
         return reason
@@ -109,7 +112,7 @@ class _Binned:
         if reason := evidence.no_steps():
             return missing(reason)
         if evidence.infers_steps:
-            return missing("the engine did not tell where in the answer the steps without a draft lie")
+            return missing(f"the engine did not tell where in the answer the steps without a draft lie; {_WOULD_TELL}")
         places = evidence.output_places if self.by == "output" else evidence.context_places
         if bool((places < 0).all()):
             return missing("the prompts' token counts are unknown, and so is the context length")
@@ -146,7 +149,8 @@ def _apart(part: str, others: str) -> Metric:
     def apart(evidence: Evidence) -> Outcome:
         """AL over the steps whose first token lies in that part of the output; of thinking that never ends, all do.
 
-        Where steps are inferred, over the turns whose counts leave none without a draft, or that have one part alone.
+        Null where steps are inferred and the counts of some turn of both parts do not tell their place: turns without
+        a step that lacks a draft, whose counts do, are those that draft more.
         """
         if reason := evidence.no_steps():
             return missing(reason)
@@ -154,12 +158,14 @@ def _apart(part: str, others: str) -> Metric:
         known = cell.has_steps & (cell.thinking >= 0)
         if not known.any():
             return missing("neither the engine nor the target's template marks which tokens are thinking")
-        told = known & (evidence.steps_placed | (cell.thinking <= 1) | (cell.thinking == cell.tokens))
-        if not told.any():
-            return missing("the engine did not tell where in the answer its steps lie")
+        told = evidence.steps_placed | (cell.thinking <= 1) | (cell.thinking == cell.tokens)
+        untold = int((known & ~told).sum())
+        if untold:
+            of = f"of {untold} of {int(known.sum())} turns"
+            return missing(f"{of} the engine did not tell where in the answer its steps lie; {_WOULD_TELL}")
         inside = evidence.output_places < np.repeat(cell.thinking, cell.step_count)
-        inside = np.repeat(told, cell.step_count) & (inside if part == "thinking" else ~inside)
-        count = int(told.sum())
+        inside = np.repeat(known, cell.step_count) & (inside if part == "thinking" else ~inside)
+        count = int(known.sum())
         parts_known = () if count == evidence.turns_ok else (f"parts known for {count} of {evidence.turns_ok} turns",)
         return evidence.pooled(
             cell.per_turn(cell.delivered * inside),

@@ -164,3 +164,23 @@ def test_inferred_steps_are_told_apart_where_their_place_is_known(
     told = next(found[f"acceptance_length@{part}"] for part in _PARTS if found[f"acceptance_length@{part}"].value)
     assert "upper bound" in str(told.note)
     assert told.source == "inferred"
+
+
+def test_parts_are_not_told_from_the_turns_that_draft_more(stepped_turn: Build, measured: Measure) -> None:
+    # By its counts every step of the first turn has a draft; that of the second which has none may lie anywhere.
+    facts = {"steps_inferred": True, "thinking_tokens": 4}
+    placed = stepped_turn((3, 3), (3, 1), question_id="a", **facts)
+    unplaced = stepped_turn((3, 3), (3, 1), (0, 0), question_id="b", **facts)
+    found = measured(placed, unplaced)
+    assert parts(found) == ((None, 0), (None, 0))
+    for part in _PARTS:
+        reason = str(found[f"acceptance_length@{part}"].reason)
+        assert "of 1 of 2 turns" in reason
+        assert "vLLM in process" in reason
+
+
+def test_turns_of_one_part_alone_need_no_place(stepped_turn: Build, measured: Measure) -> None:
+    # Thinking: a step of 4 tokens. Answer: one of 2 in that turn, and 4 + 2 + 1 tokens in three steps of the other.
+    placed = stepped_turn((3, 3), (3, 1), question_id="a", steps_inferred=True, thinking_tokens=4)
+    answer = stepped_turn((3, 3), (3, 1), (0, 0), question_id="b", steps_inferred=True, thinking_tokens=0)
+    assert parts(measured(placed, answer)) == ((4.0, 1), (9 / 4, 4))
