@@ -65,3 +65,15 @@ def test_any_text_keeps_its_lines_and_its_length_after_composition(text: str) ->
     hashed = Hasher(SECRET).text(text)
     assert len(hashed) == len(unicodedata.normalize("NFC", text))
     assert hashed.count("\n") == text.count("\n")
+
+
+def test_letters_that_are_symbols_are_words_too() -> None:
+    hashed = Hasher(SECRET).text("Ⓐⓛⓘⓒⓔ 🅰🅻🅸 🇩🇪")
+    assert not set("Ⓐⓛⓘⓒⓔ🅰🅻🅸🇩🇪") & set(hashed)
+    assert [len(word) for word in hashed.split()] == [5, 3, 2]
+
+
+def test_a_word_of_a_megabyte_takes_time_by_its_length_alone() -> None:
+    """By the square it would take minutes, and run into the time limit."""
+    hashed = Hasher(SECRET).text("ก" * 1_000_000 + " " + "a" * 1_000_000)
+    assert [len(word) for word in hashed.split(" ")] == [1_000_000, 1_000_000]
