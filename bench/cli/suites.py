@@ -13,7 +13,6 @@ from draftmark.bench.reporting.display import cell_text, emit, emit_rich, harmle
 
 if TYPE_CHECKING:
     from draftmark.suites.prompt import Suite
-    from draftmark.suites.traffic.conversion import Report
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -95,19 +94,25 @@ def from_traffic(  # noqa: PLR0917 - typer passes its options by name
         None, help="Environment variable with a secret, so that several logs get the same words."
     ),
     limit: int | None = typer.Option(None, min=1, help="Take the first so many requests, by their times."),
-    skip_bad: bool = typer.Option(False, "--skip-bad", help="Leave out lines that are no requests, and say how many."),
+    skip_bad: bool = typer.Option(False, "--skip-bad", help="Leave out lines that are no requests, and say which."),
+    without: str = typer.Option("", help="Leave out requests that have any of: tools, response_format, sampling."),
 ) -> None:
     """Turn a log of real requests into a suite and a trace that replays their times; what is left out is named."""
+    from draftmark.bench.cli.traffic_report import traffic_lines
     from draftmark.suites.prompt import SuiteError
-    from draftmark.suites.traffic.conversion import convert_log
+    from draftmark.suites.traffic.conversion import PARTS, convert_log
     from draftmark.suites.traffic.hashed_text import Hasher
 
     if out.suffix != ".jsonl":
         raise SuiteError(f"--out is {out}; a suite's file ends in .jsonl")
+    parts = [part.strip() for part in without.split(",") if part.strip()]
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise SuiteError(f"--without is {unknown[0]!a}; it takes any of {', '.join(PARTS)}, with commas between")
     if hash_key_env is not None and not hash_text:
         raise SuiteError("--hash-key-env says nothing without --hash-text")
     hasher = Hasher(_secret(hash_key_env)) if hash_text else None
-    emit("\n".join(_traffic_lines(convert_log(log, out, hasher=hasher, limit=limit, skip_bad=skip_bad))))
+    report = convert_log(log, out, hasher=hasher, limit=limit, skip_bad=skip_bad, without=parts)
+    emit("\n".join(traffic_lines(report)))
 
 
 def _secret(variable: str | None) -> bytes | None:
@@ -121,31 +126,6 @@ def _secret(variable: str | None) -> bytes | None:
     if len(value) < LEAST_SECRET:
         raise SuiteError(f"the environment variable {variable} is not set, or shorter than {LEAST_SECRET} characters")
     return value.encode()
-
-
-def _traffic_lines(report: Report) -> list[str]:
-    """Return what became of a log, and how a plan asks it, as harmless lines."""
-    lines = [f"{report.written:,} requests written to {report.suite}"]
-    for reason, where in report.left_out.items():
-        shown = ", ".join(map(str, where[:5])) + (", ..." if len(where) > 5 else "")
-        lines.append(f"left out: {len(where):,} requests, each {reason} (lines {shown})")
-    if report.over_limit:
-        lines.append(f"left out: {report.over_limit:,} later requests (--limit)")
-    if report.trace is not None:
-        lines.append(f"arrivals over {report.span_s:,.3g} s written to {report.trace}")
-    if report.without_time:
-        lines.append(f"{report.without_time:,} requests have no time, so no trace begins them")
-    for setting, counts in report.sampling.items():
-        if set(counts) != {'"not set"'}:
-            told = ", ".join(f"{value} ({count:,})" for value, count in counts.most_common(5))
-            lines.append(f"{setting} as recorded: {told}")
-    if any(set(counts) != {'"not set"'} for counts in report.sampling.values()):
-        lines.append("a run samples by its plan; request_sampling: recorded samples each request as it was")
-    repeats = ", allow_repeats: true" if report.repeated else ""
-    lines += ["Entries in a plan:", f"  suites: [{{kind: jsonl, path: {report.suite}{repeats}}}]"]
-    if report.trace is not None:
-        lines.append(f"  load: {{kind: trace, path: {report.trace}}}")
-    return [harmless(line) for line in lines]
 
 
 def facts(suite: Suite) -> list[str]:

@@ -17,11 +17,17 @@ from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import json_object
-from draftmark.suites.traffic.hashed_request import hashed_format, hashed_messages, hashed_tool
-from draftmark.suites.traffic.requests import LoggedRequest, NotReplayable, logged_request
+from draftmark.suites.traffic.hashed_request import (
+    hashed_format,
+    hashed_messages,
+    hashed_tools,
+    parameter_names,
+    tool_names,
+)
+from draftmark.suites.traffic.requests import REPLAYED, LoggedRequest, NotReplayable, logged_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from draftmark.suites.traffic.hashed_text import Hasher
@@ -29,8 +35,11 @@ if TYPE_CHECKING:
 MOST_FAULTS = 20
 """Bad lines that one error lists."""
 
-TOLD = ("temperature", "max_tokens", "max_completion_tokens", "top_p")
-"""Settings whose values a report counts."""
+TOLD = ("temperature", "max_tokens", "top_p")
+"""Settings whose values a report counts, by a plan's names."""
+
+PARTS = ("tools", "response_format", "sampling")
+"""What requests may have besides messages, and may be left out for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,17 @@ class Report:
     """Whether more than two requests ask the same thing, so that a plan must allow it."""
     sampling: dict[str, Counter[str]] = field(default_factory=dict)
     """Setting to how often each value was asked for, as JSON; "not set" among them."""
+    bad: list[str] = field(default_factory=list)
+    """Bad lines that were skipped, the first `MOST_FAULTS` of them, each with what is wrong."""
+    parts: Counter[str] = field(default_factory=Counter)
+    """How many requests have each of `PARTS`."""
+    not_replayed: Counter[str] = field(default_factory=Counter)
+    """Setting that no run replays to how many requests have it."""
+    tool_names: set[str] = field(default_factory=set)
+    """Names of tools, which hashing leaves readable."""
+    parameter_names: set[str] = field(default_factory=set)
+    """Names of parameters, likewise."""
+    hashed: bool = False
 
 
 def trace_path(suite: Path) -> Path:
@@ -66,11 +86,18 @@ def trace_path(suite: Path) -> Path:
 
 
 def convert_log(
-    log: Path, out: Path, *, hasher: Hasher | None = None, limit: int | None = None, skip_bad: bool = False
+    log: Path,
+    out: Path,
+    *,
+    hasher: Hasher | None = None,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    without: Collection[str] = (),
 ) -> Report:
     """Write suite and trace of a log; with a limit the first ones by time, since a sample would thin the arrivals out.
 
-    Requests with pictures and the like are left out and reported. Raises `SuiteError` for a log that cannot be read,
+    Requests with pictures and the like, and those that have one of the `PARTS` in `without`, are left out and reported.
+    Raises `SuiteError` for a log that cannot be read,
     for bad lines unless they are to be skipped, and for a log without a request that can be replayed;
     `StoreWriteError` where a file cannot be written. Nothing is written then.
     """
@@ -81,13 +108,15 @@ def convert_log(
         raise SuiteError(f"{log} is no regular file; a log is read twice")
     try:
         with log.open("rb") as handle:
-            places, left_out = _check(handle, log, skip_bad=skip_bad)
+            places, left_out, bad = _check(handle, log, without, skip_bad=skip_bad)
             if not places:
                 raise SuiteError(f"{log} has no request that can be replayed{_why(left_out)}")
             timed = sorted((place for place in places if place.at_s is not None), key=lambda place: place.at_s or 0.0)
             ordered = timed + [place for place in places if place.at_s is None]
             kept = ordered[:limit]
-            report = Report(out, None, left_out=left_out, over_limit=len(ordered) - len(kept))
+            report = Report(
+                out, None, left_out=left_out, bad=bad, over_limit=len(ordered) - len(kept), hashed=hasher is not None
+            )
             _write(handle, log, kept, report, hasher)
     except FileNotFoundError as fault:
         raise SuiteError(f"there is no file {log}") from fault
@@ -96,18 +125,24 @@ def convert_log(
     return report
 
 
-def _check(handle: IO[bytes], log: Path, *, skip_bad: bool) -> tuple[list[_Place], dict[str, list[int]]]:
+def _check(
+    handle: IO[bytes], log: Path, without: Collection[str], *, skip_bad: bool
+) -> tuple[list[_Place], dict[str, list[int]], list[str]]:
     places: list[_Place] = []
     left_out: defaultdict[str, list[int]] = defaultdict(list)
     faults: list[str] = []
     for number, offset, line in numbered_lines(handle, log):
         try:
-            places.append(_Place(number, offset, logged_request(json_object(line)).at_s))
+            request = logged_request(json_object(line))
+            if unwanted := [part for part in PARTS if part in without and part in _parts(request)]:
+                raise NotReplayable(f"has {' and '.join(unwanted)} (--without)")
+            places.append(_Place(number, offset, request.at_s))
         except NotReplayable as fault:
             left_out[str(fault)].append(number)
         except RowFault as fault:
             left_out["is no request that can be read (--skip-bad)"].append(number)
-            faults.append(f"line {number}: {fault}")
+            if len(faults) < MOST_FAULTS:
+                faults.append(f"line {number}: {fault}")
             if len(faults) == MOST_FAULTS and not skip_bad:
                 faults.append("(stopped here; there may be more)")
                 break
@@ -115,7 +150,14 @@ def _check(handle: IO[bytes], log: Path, *, skip_bad: bool) -> tuple[list[_Place
         raise SuiteError(
             f"{log} has bad lines, so nothing was written (--skip-bad leaves them out):\n  " + "\n  ".join(faults)
         )
-    return places, dict(left_out)
+    return places, dict(left_out), faults
+
+
+def _parts(request: LoggedRequest) -> set[str]:
+    """Return which of `PARTS` a request has; calls of tools and their answers count as tools."""
+    calls = any(message.role == "tool" or message.tool_calls for message in request.messages)
+    had = {"tools": request.tools or calls, "response_format": request.response_format, "sampling": request.sampling}
+    return {part for part, value in had.items() if value}
 
 
 def _write(handle: IO[bytes], log: Path, kept: Sequence[_Place], report: Report, hasher: Hasher | None) -> None:
@@ -159,7 +201,11 @@ def _rows(
         told = {key: value for key, value in row.items() if key not in {"question_id", "sampling", "recorded_sampling"}}
         asked[hashlib.sha256(json.dumps(told).encode()).digest()[:16]] += 1
         for setting, counts in report.sampling.items():
-            counts[json.dumps(request.sampling.get(setting, "not set"))] += 1
+            counts[json.dumps(request.replayed.get(setting, "not set"))] += 1
+        report.parts.update(_parts(request))
+        report.not_replayed.update(request.sampling.keys() - set(REPLAYED) - {"max_completion_tokens"})
+        report.tool_names |= tool_names(request)
+        report.parameter_names |= parameter_names(request)
         report.written += 1
         report.without_time += place.at_s is None
         if place.at_s is not None:
@@ -177,7 +223,7 @@ def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:
 
 
 def _row(name: str, request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
-    messages = request.messages if hasher is None else hashed_messages(request.messages, hasher)
+    messages = request.messages if hasher is None else hashed_messages(request, hasher)
     row: dict[str, Any] = {"question_id": name}
     roles = [message.role for message in messages]
     if roles == ["user"]:
@@ -194,8 +240,8 @@ def _besides(request: LoggedRequest, hasher: Hasher | None) -> dict[str, Any]:
     tools, form = list(request.tools or ()), request.response_format
     replayed, sampling = request.replayed, request.sampling
     if hasher is not None:
-        tools = [hashed_tool(tool, hasher) for tool in tools]
-        form = None if form is None else hashed_format(form, hasher)
+        tools = hashed_tools(request, hasher)
+        form = hashed_format(request, hasher)
         replayed = {key: list(map(hasher.text, value)) if key == "stop" else value for key, value in replayed.items()}
         sampling = {key: value for key, value in sampling.items() if isinstance(value, int | float)}
     found = {"tools": tools, "response_format": form, "sampling": replayed, "recorded_sampling": sampling}

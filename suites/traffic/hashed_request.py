@@ -1,9 +1,9 @@
 """A logged request without its words: what `Hasher` does to texts, done to the leaves of what is JSON.
 
-Kept as they are: names of tools, keys of objects (a tool's parameters are such), what JSON Schema says with fixed words
-or refers to by name (`type`, `required`, `pattern` and the like), numbers in schemas, and true, false and null. All
-other texts in tools, schemas, arguments and answers are replaced, and numbers in arguments and answers by others of as
-many digits. Ids of calls are numbered anew. So what was JSON stays JSON, and a call still fits the tool that it calls.
+Kept as they are: names of tools, names of parameters (in tools, in forms of answers, and as keys in arguments and
+answers), what JSON Schema says with fixed words (see `hashed_schema`), numbers in schemas, and true, false and null.
+All other texts and keys are replaced, and numbers in arguments and answers by others of as many digits. Ids of calls
+are numbered anew. So what was JSON stays JSON, and a call still fits the tool that it calls.
 """
 
 from __future__ import annotations
@@ -13,100 +13,102 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.messages import Message, ToolCall
+from draftmark.suites.traffic.hashed_schema import hashed_keys, hashed_name, hashed_schema, hashed_value, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from draftmark.suites.traffic.hashed_text import Hasher
-
-_FIXED = frozenset(
-    {"type", "format", "pattern", "required", "dependentRequired", "contentEncoding", "contentMediaType"}
-    | {"$schema", "$id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor"}
-)
-"""Keys of a schema whose texts mean something to whoever reads it, or name a key."""
-
-_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keys of a schema that hold schemas by names."""
+    from draftmark.suites.traffic.requests import LoggedRequest
 
 
-def hashed_messages(messages: Sequence[Message], hasher: Hasher) -> tuple[Message, ...]:
-    """Return a conversation's messages without their words."""
+def tool_names(request: LoggedRequest) -> frozenset[str]:
+    """Return the names of a request's tools, and of those that its calls name; hashing leaves them readable."""
+    calls = (call.name for message in request.messages for call in message.tool_calls or ())
+    return frozenset(tool["function"]["name"] for tool in request.tools or ()) | frozenset(calls)
+
+
+def parameter_names(request: LoggedRequest) -> frozenset[str]:
+    """Return the names of parameters in a request's tools and the form of its answer, which stay readable, too."""
+    form = (request.response_format or {}).get("json_schema")
+    schemas = [tool["function"].get("parameters") for tool in request.tools or ()]
+    return frozenset(names_in([*schemas, form.get("schema") if isinstance(form, dict) else None]))
+
+
+def hashed_messages(request: LoggedRequest, hasher: Hasher) -> tuple[Message, ...]:
+    """Return a request's messages without their words."""
     ids: dict[str, str] = {}
+    kept, known = parameter_names(request), tool_names(request)
 
     def renamed(name: str | None) -> str | None:
         return None if name is None else ids.setdefault(name, f"call_{len(ids) + 1:06d}")
 
     found = []
-    for message in messages:
+    for message in request.messages:
         changed: dict[str, Any] = {"tool_call_id": renamed(message.tool_call_id)}
+        if message.name is not None and message.name not in known:
+            changed["name"] = hashed_name(message.name, hasher)
         if message.content is not None:
-            said = _json_text if message.role == "tool" else _plain_text
-            changed["content"] = said(message.content, hasher)
+            told = message.role == "tool"
+            changed["content"] = _json_text(message.content, hasher, kept) if told else hasher.text(message.content)
         if message.tool_calls is not None:
             changed["tool_calls"] = tuple(
-                ToolCall(id=renamed(call.id), name=call.name, arguments=_json_text(call.arguments, hasher))
+                ToolCall(id=renamed(call.id), name=call.name, arguments=_json_text(call.arguments, hasher, kept))
                 for call in message.tool_calls
             )
         found.append(message.model_copy(update=changed))
     return tuple(found)
 
 
-def hashed_tool(tool: dict[str, Any], hasher: Hasher) -> dict[str, Any]:
-    """Return a tool without the words of its descriptions."""
-    function = {
-        key: value if key == "name" else hashed_schema(value, hasher) for key, value in tool["function"].items()
+def hashed_tools(request: LoggedRequest, hasher: Hasher) -> list[dict[str, Any]]:
+    """Return a request's tools without any words but names."""
+    kept = parameter_names(request)
+    return [
+        _outside(tool, {"type": tool.get("type"), "function": _function(tool["function"], hasher, kept)}, hasher, kept)
+        for tool in request.tools or ()
+    ]
+
+
+def hashed_format(request: LoggedRequest, hasher: Hasher) -> dict[str, Any] | None:
+    """Return the form of an answer without the words of its schema and its name, which becomes another valid one."""
+    form, kept = request.response_format, parameter_names(request)
+    if form is None:
+        return None
+    inner = form.get("json_schema")
+    said: dict[str, Any] = {"type": form["type"]}
+    if isinstance(inner, dict):
+        schema: dict[str, Any] = {"schema": hashed_schema(inner.get("schema"), hasher, kept)}
+        if isinstance(inner.get("name"), str):
+            schema["name"] = hashed_name(inner["name"], hasher)
+        said["json_schema"] = _outside(inner, schema, hasher, kept)
+    return _outside(form, said, hasher, kept)
+
+
+def _function(function: dict[str, Any], hasher: Hasher, kept: frozenset[str]) -> dict[str, Any]:
+    said = {
+        "name": function["name"],
+        "parameters": hashed_schema(function.get("parameters"), hasher, kept),
     }
-    return {**{key: value for key, value in tool.items() if key != "function"}, "function": function}
+    return _outside(function, said, hasher, kept)
 
 
-def hashed_format(response_format: dict[str, Any], hasher: Hasher) -> dict[str, Any]:
-    """Return the form of an answer without the words of its schema; its name stays."""
-    schema = response_format.get("json_schema")
-    if not isinstance(schema, dict):
-        return response_format
-    inner = {key: value if key == "name" else hashed_schema(value, hasher) for key, value in schema.items()}
-    return {**response_format, "json_schema": inner}
-
-
-def hashed_schema(value: Any, hasher: Hasher) -> Any:
-    """Return a JSON Schema, or a text beside one, without its words."""
-    if isinstance(value, str):
-        return hasher.text(value)
-    if isinstance(value, list):
-        return _each_once(value, [hashed_schema(inner, hasher) for inner in value])
-    if not isinstance(value, dict):
-        return value
-    return {key: _under(key, inner, hasher) for key, inner in value.items()}
-
-
-def _under(key: str, value: Any, hasher: Hasher) -> Any:
-    if key in _FIXED and not isinstance(value, dict):
-        return value
-    if key in _BY_NAME and isinstance(value, dict):
-        return {name: hashed_schema(inner, hasher) for name, inner in value.items()}
-    return hashed_schema(value, hasher)
-
-
-def _each_once(before: list[Any], after: list[Any]) -> list[Any]:
-    """Keep texts apart that were: short ones, of which there are too few, stay as they were where they would be equal.
-
-    Values of an `enum` must differ.
-    """
-    taken: set[str] = set()
-    found = []
-    for was, now in zip(before, after, strict=True):
-        kept = was if isinstance(now, str) and now in taken else now
-        taken.update([kept] if isinstance(kept, str) else [])
-        found.append(kept)
+def _outside(before: dict[str, Any], said: dict[str, Any], hasher: Hasher, kept: frozenset[str]) -> dict[str, Any]:
+    """Return an object with what was `said` of some of its keys, in its order; all others lose their words."""
+    found: dict[str, Any] = {}
+    for key, value in before.items():
+        if key in said:
+            found[key] = said[key]
+        elif key in _KEYS:
+            found[key] = hashed_value(value, hasher, kept)
+        else:
+            found |= hashed_value({key: value}, hasher, kept)
     return found
 
 
-def _plain_text(text: str, hasher: Hasher) -> str:
-    return hasher.text(text)
+_KEYS = frozenset({"description", "strict", "json_schema"})
+"""The API's own keys of tools and forms, beside those that are looked into."""
 
 
-def _json_text(text: str, hasher: Hasher) -> str:
-    """Return a text without its words; one that is a JSON object or list stays one, its keys and form kept."""
+def _json_text(text: str, hasher: Hasher, kept: frozenset[str]) -> str:
+    """Return a text without its words; one that is a JSON object or list stays one, in its form."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -119,14 +121,15 @@ def _json_text(text: str, hasher: Hasher) -> str:
         for separators, indent in ((None, None), ((",", ":"), None), (None, 2), (None, 4))
     ]
     form = next((form for form in forms if json.dumps(value, **form) == text.strip()), forms[0])
-    return json.dumps(_leaves(value, hasher), **form)
+    return json.dumps(_leaves(value, hasher, kept), **form)
 
 
-def _leaves(value: Any, hasher: Hasher) -> Any:
+def _leaves(value: Any, hasher: Hasher, kept: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _leaves(inner, hasher) for key, inner in value.items()}
+        inner = (_leaves(one, hasher, kept) for one in value.values())
+        return dict(zip(hashed_keys(value, hasher, kept), inner, strict=True))
     if isinstance(value, list):
-        return [_leaves(inner, hasher) for inner in value]
+        return [_leaves(inner, hasher, kept) for inner in value]
     if isinstance(value, str):
         return hasher.text(value)
     if isinstance(value, bool) or value is None:

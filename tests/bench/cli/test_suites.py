@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ def test_a_log_becomes_a_suite_and_a_trace_and_the_plans_lines_are_said(call: Ca
     said = call("suites", "from-traffic", log, "--out", out, "--hash-text")
     assert said.code == 0
     assert f"2 requests written to {out}" in said.out
-    assert "left out: 1 requests, each has tools that are no functions" in said.out
+    assert "left out: 1 request, which has tools that are no functions" in said.out
     assert f"arrivals over 2 s written to {tmp_path / 'mine.trace.jsonl'}" in said.out
     assert "max_tokens as recorded: 64 (2)\n" in said.out
     assert "request_sampling: recorded samples each request as it was" in said.out
@@ -69,9 +70,50 @@ def test_a_log_becomes_a_suite_and_a_trace_and_the_plans_lines_are_said(call: Ca
     assert call("suites", "show", out).code == 0
 
 
+NAME = "SecretMergerAcme"
+
+
+def test_what_requests_have_and_what_stays_readable_is_said_in_a_line_each(call: Call, tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "find", "parameters": {"properties": {"harbour": {}}}}}
+    form = {"type": "json_schema", "json_schema": {"name": NAME, "schema": {"type": "object"}}}
+    told = [
+        {"prompt": "a", "tools": [tool], "n": 2, "frequency_penalty": 0.5, "max_completion_tokens": 9},
+        {"prompt": "b", "response_format": form, "max_tokens": 9},
+        {"prompt": ["no", "request"]},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in told))
+    said = call("suites", "from-traffic", log, "--out", tmp_path / "a.jsonl", "--hash-text", "--skip-bad")
+    assert said.code == 0
+    assert "tools (1), response_format (1), sampling (2); --without leaves such requests out" in said.out
+    assert "max_tokens as recorded: 9 (2)\n" in said.out
+    assert "kept in the file, replayed by no run: frequency_penalty (1), n (1)\n" in said.out
+    assert "still readable: names of tools (find); names of parameters (harbour)\n" in said.out
+    assert "  line 3: prompt is a list, of token ids or of several prompts" in said.out
+    assert "max_completion_tokens" not in said.out
+    assert NAME not in (tmp_path / "a.jsonl").read_text()
+
+
+def test_requests_with_tools_or_a_form_are_left_out_by_choice(call: Call, tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "find"}}
+    told = [
+        {"prompt": "kept"},
+        {"prompt": "a", "tools": [tool]},
+        {"prompt": "b", "response_format": {"type": "json_object"}},
+    ]
+    log, out = tmp_path / "log.jsonl", tmp_path / "a.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in told))
+    said = call("suites", "from-traffic", log, "--out", out, "--without", "tools,response_format")
+    assert f"1 request written to {out}" in said.out
+    assert "left out: 1 request, which has tools (--without) (line 2)" in said.out
+    assert "left out: 1 request, which has response_format (--without) (line 3)" in said.out
+    assert [json.loads(line)["turns"] for line in out.read_text().splitlines()] == [["kept"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("--out", "mine.jsonl", "--without", "tool"), "--without is 'tool'; it takes any of tools, response_format"),
         (("--out", "mine.txt"), "a suite's file ends in .jsonl"),
         (("--out", "mine.jsonl", "--hash-key-env", "NO_SUCH"), "says nothing without --hash-text"),
         (("--out", "mine.jsonl", "--hash-text", "--hash-key-env", "NO_SUCH"), "NO_SUCH is not set, or shorter than 16"),
