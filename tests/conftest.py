@@ -27,18 +27,25 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Share the tests out to processes by file, so that a file's fixtures are made once, but all engines to the first.
-
-    Engines take minutes, so they come first; two of them at once would want more than the memory and cores there are.
-    """
-    if not hasattr(config, "workerinput"):
-        return
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the engines first: they take minutes, and one of several processes has all of them."""
     items.sort(key=lambda item: item.get_closest_marker("engines") is None)
-    for item in items:
-        engine = item.get_closest_marker("engines") is not None
-        item.add_marker(pytest.mark.xdist_group("engines" if engine else item.path.relative_to(HERE).as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Share the tests out to processes by file, so that a file's fixtures are made once, but all engines to one.
+
+    Two engines at once would want more than the memory and cores there are.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "engines" if path.startswith("tests/engines/") else path
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
