@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from draftmark.bench.plans.thinking import Thinking
+from draftmark.suites.prompt import SuiteError
+from draftmark.suites.thinking import without_thinking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.results.records import TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
+    from draftmark.suites.thinking import ThinkingReader
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,11 @@ class Earlier:
     thinking: Thinking = field(default_factory=Thinking)
     reasoning: Literal["stripped", "kept"] = "stripped"
     """The plan's word for what becomes of their thinking."""
+    _opening: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Renderer, by its identity, to whether its prompts open the thinking."""
 
     def thinking_tokens(self, prompt_ids: Sequence[int], output_ids: Sequence[int]) -> int | None:
-        """Return how many tokens of an output are thinking; null where nothing marks the target's."""
+        """Return how many tokens at the start of an output are thinking; null where nothing tells."""
         reader = self.thinking.reader
         return None if reader is None else reader.count(prompt_ids, output_ids)
 
@@ -40,19 +45,46 @@ class Earlier:
         apart = turn.details.get("reasoning_text")
         if isinstance(apart, str) and apart:
             return {"content": text} | ({"reasoning_content": apart} if self.reasoning == "kept" else {})
-        if self.thinking.reader is None or turn.thinking_tokens == 0:
-            return {"content": text}
         return {"content": self._within(turn, text, renderer)}
 
     def _within(self, turn: TurnRecord, text: str, renderer: ConversationRenderer | None) -> str:
         """Return what is said of an output that may hold thinking, by its ids where they tell, else by its text."""
-        reader = self.thinking.reader
+        reader, count = self.thinking.reader, turn.thinking_tokens
         if reader is None:
+            return text if self.reasoning == "kept" else without_thinking(text)
+        begun = reader.marks.begin(text)
+        told = count is not None and turn.output_ids is not None
+        opened = bool(count) if told else self._opened(turn, text, renderer)
+        if not begun and not opened:
             return text
-        thought, answer = reader.split(text, opened=bool(turn.thinking_tokens))
+        thought, answer = reader.marks.split(text, opened=opened)
         if self.reasoning == "kept":
-            begun = reader.marks.opening in text.partition(reader.marks.ending)[0]
             return text if begun or not thought else f"{reader.marks.opening}\n{text.lstrip()}"
-        if turn.output_ids is not None and turn.thinking_tokens is not None and renderer is not None:
-            return renderer.decode(turn.output_ids[turn.thinking_tokens :]).lstrip()
+        if turn.output_ids is not None and count and renderer is not None:
+            return renderer.decode(turn.output_ids[count:]).lstrip()
         return answer
+
+    def _opened(self, turn: TurnRecord, text: str, renderer: ConversationRenderer | None) -> bool:
+        """Say whether a text without ids begins within thinking: by the server's count, or since its prompt opened it.
+
+        Without a mark that ends it, it was cut there; one that the model ended by itself is an answer, from which the
+        server took the thinking. A count of 0 says nothing: servers that do not look for thinking tell it too.
+        """
+        reader, count = self.thinking.reader, turn.thinking_tokens
+        if reader is None:
+            return False
+        if reader.marks.ends.search(text) is None and (count or turn.finish_reason == "eos"):
+            return bool(count) and count == turn.output_tokens
+        return bool(count) or self._rendered_open(reader, renderer)
+
+    def _rendered_open(self, reader: ThinkingReader, renderer: ConversationRenderer | None) -> bool:
+        """Say whether our own rendering of a prompt, by a server's template and options, opens the thinking."""
+        if renderer is None:
+            return False
+        if id(renderer) not in self._opening:
+            try:
+                found = reader.opens(renderer.prompt_ids([{"role": "user", "content": "Go on."}]))
+            except SuiteError:
+                found = False
+            self._opening[id(renderer)] = found
+        return self._opening[id(renderer)]

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.prompt import Prompt
 
+UNTOLD = "it thinks again after answering, or ends thinking that nothing opened: its thinking is not counted"
+"""Note of a turn whose ids do not tell how many of its first tokens are thinking."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -68,11 +71,19 @@ class Questions:
             self._answers.setdefault((turn.cell_id, turn.question_id, turn.repeat), {})[turn.turn_index] = answer
 
     def told_apart(self, seen: Observation, question: Question) -> Observation:
-        """Return what an engine told of a question's answer, with its thinking counted in the ids where they tell."""
-        if question.ids is None or seen.output_ids is None or seen.thinking_tokens is not None:
+        """Return what an engine told of a question's answer, with its thinking counted in the ids where they tell.
+
+        An engine's count of 0 is looked at again: servers that do not look for thinking tell it too.
+        """
+        if question.ids is None or seen.output_ids is None or seen.thinking_tokens:
+            return seen
+        if self._earlier.thinking.reader is None:
             return seen
         count = self._earlier.thinking_tokens(question.ids, seen.output_ids)
-        return seen if count is None else seen.model_copy(update={"thinking_tokens": count})
+        if count is not None:
+            return seen.model_copy(update={"thinking_tokens": count})
+        notes = [*(seen.details.get("notes") or ()), UNTOLD]
+        return seen.model_copy(update={"thinking_tokens": None, "details": {**seen.details, "notes": notes}})
 
     def opening(self, prompt: Prompt) -> Question:
         """Return the first turn of a prompt that no suite holds; raises `SuiteError` where it cannot be rendered."""

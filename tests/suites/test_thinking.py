@@ -73,7 +73,7 @@ def reader(tokenizer: Any) -> ThinkingReader:
     return found
 
 
-def counts(tokenizer: Any, prompt: str, output: list[str]) -> int:
+def counts(tokenizer: Any, prompt: str, output: list[str]) -> int | None:
     """Count in an output whose parts are encoded one by one, so that seams lie where the list has them."""
     ids = [one for text in output for one in tokenizer.encode(text, add_special_tokens=False)]
     return reader(tokenizer).count(tokenizer.encode(prompt, add_special_tokens=False), ids)
@@ -111,10 +111,33 @@ def test_without_thinking_there_is_none(make_tokenizer: Callable[..., Any]) -> N
     assert counts(tokenizer, OPENING, []) == 0
 
 
-def test_an_end_without_a_beginning_ends_thinking(make_tokenizer: Callable[..., Any]) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS)
-    assert counts(tokenizer, OPENING, ["the level", "</think>", "x"]) == length(tokenizer, "the level", "</think>")
+@pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
+def test_an_end_that_nothing_opened_is_quoted(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
+    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    assert counts(tokenizer, OPENING, ["the level", "</think>", "x"]) == 0
+    assert counts(tokenizer, OPENING, ["In HTML ", "<think>", " is closed by ", "</think>", ". So."]) == 0
     assert counts(tokenizer, OPENING, ["</think>", "x"]) == 0
+
+
+def test_an_end_is_not_known_to_be_quoted_where_the_template_knows_no_beginning(
+    make_tokenizer: Callable[..., Any],
+) -> None:
+    alone = "{{ messages[0].content.split('</think>')[-1] }}<|im_start|>assistant\n"
+    tokenizer = make_tokenizer(alone, marks=MARKS)
+    assert counts(tokenizer, OPENING, ["the level", "</think>", "x"]) is None
+    assert counts(tokenizer, OPENING, ["the level"]) == 0
+    assert counts(tokenizer, OPENING, ["</think>", "x"]) == 0
+    thought = ["<think>", "the level", "</think>"]
+    assert counts(tokenizer, OPENING, [*thought, "x"]) == length(tokenizer, *thought)
+
+
+@pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
+def test_thinking_in_two_blocks_has_no_count(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
+    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    thought = ["<think>", "a", "</think>"]
+    assert counts(tokenizer, OPENING, [*thought, "one", "<think>", "b", "</think>", "two"]) is None
+    assert counts(tokenizer, OPENING + "<think>\n", [*thought[1:], "one", "<think>", "b"]) is None
+    assert counts(tokenizer, OPENING, [*thought, "one", "</think>", "two"]) == length(tokenizer, *thought)
 
 
 def test_the_words_of_a_question_open_nothing(make_tokenizer: Callable[..., Any]) -> None:
@@ -132,6 +155,16 @@ def test_channels_are_marks_too(make_tokenizer: Callable[..., Any]) -> None:
     assert counts(tokenizer, "<|start|>assistant", [*thought, *final, "x"]) == length(tokenizer, *thought, *final)
     assert counts(tokenizer, "<|start|>assistant", thought[:4]) == length(tokenizer, *thought[:4])
     assert counts(tokenizer, "<|start|>assistant", [*final, "x"]) == 0
+    call = ["<|channel|>", "commentary to=functions.level ", "<|message|>"]
+    assert counts(tokenizer, "<|start|>assistant", [*thought, *call, '{"river": "x"}']) == length(
+        tokenizer, *thought, *call
+    )
+    assert counts(tokenizer, "<|start|>assistant", [*call, "{}"]) == 0
+    analysis = [*thought[:4], "<|end|>", "<|start|>", "assistant"]
+    assert counts(tokenizer, "<|start|>assistant", [*analysis, *analysis, *final, "x"]) == length(
+        tokenizer, *analysis, *analysis, *final
+    )
+    assert counts(tokenizer, "<|start|>assistant", [*thought, *call, "{}", *analysis, *final, "x"]) is None
     assert reader(tokenizer).of_control_tokens
 
 
@@ -145,7 +178,9 @@ def test_a_target_without_marks_has_no_reader(make_tokenizer: Callable[..., Any]
     [
         ("<think>\na\n</think>\n\nb", False, ("a", "b")),
         ("a\n</think>\n\nb", True, ("a", "b")),
-        ("a\n</think>b", False, ("a", "b")),
+        ("a\n</think>b", False, ("", "a\n</think>b")),  # quoted
+        ("<think>a</think>one <think>b</think>two", False, ("a", "one two")),
+        ("<think>a</think>what <think> is", False, ("a", "what <think> is")),
         ("<think>\na", False, ("a", "")),
         ("a", True, ("a", "")),
         ("\nb", False, ("", "\nb")),
@@ -154,4 +189,4 @@ def test_a_target_without_marks_has_no_reader(make_tokenizer: Callable[..., Any]
 def test_a_text_is_split_at_its_mark(
     make_tokenizer: Callable[..., Any], text: str, expected: tuple[str, str], *, opened: bool
 ) -> None:
-    assert reader(make_tokenizer(QWEN3)).split(text, opened=opened) == expected
+    assert reader(make_tokenizer(QWEN3)).marks.split(text, opened=opened) == expected

@@ -9,7 +9,7 @@ import pytest
 
 from draftmark.bench.plans.thinking import Thinking
 from draftmark.bench.running.earlier import Earlier
-from draftmark.bench.running.questions import Question, Questions
+from draftmark.bench.running.questions import UNTOLD, Question, Questions
 from draftmark.results.records import Observation, TurnRecord
 from draftmark.suites.prompt import Prompt
 from draftmark.suites.thinking import MARKS, ThinkingReader
@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 
 class Codes:
-    """Character codes, with nothing special."""
+    """Character codes, with nothing special; a template that opens thinking, or does not."""
 
-    def __init__(self) -> None:
+    def __init__(self, generation_prompt: str = "assistant:") -> None:
         self.added_tokens_decoder: dict[int, Any] = {}
+        self.generation_prompt = generation_prompt
+
+    def prompt_ids(self, messages: list[dict[str, Any]], tools: Any = None) -> list[int]:
+        return ids("".join(f"{one['role']}:{one['content']}\n" for one in messages) + self.generation_prompt)
 
     def decode(self, ids: Sequence[int], **options: Any) -> str:
         return "".join(map(chr, ids))
@@ -30,6 +34,7 @@ class Codes:
 
 READER = ThinkingReader(Codes(), MARKS[0])
 OUTPUT = "<think>\nwell\n</think>\n\nYes."
+QUOTE = "A <think> tag ends with </think>. So."
 THOUGHT = len("<think>\nwell\n</think>")
 
 
@@ -56,6 +61,14 @@ def ids(text: str) -> list[int]:
         ({"output_ids": ids("<think>\nwell"), "thinking_tokens": 12}, "", "<think>\nwell"),  # never ended
         ({"output_ids": ids("Yes."), "thinking_tokens": 0}, "Yes.", "Yes."),
         ({"output_text": "Yes."}, "Yes.", "Yes."),
+        # answers that quote the marks
+        ({"output_ids": ids(QUOTE), "thinking_tokens": 0}, QUOTE, QUOTE),
+        ({"output_text": QUOTE}, QUOTE, QUOTE),
+        ({"output_text": QUOTE, "thinking_tokens": 0}, QUOTE, QUOTE),
+        # two blocks, which have no count
+        ({"output_ids": ids("<think>a</think>1 <think>b</think> 2")}, "1 2", "<think>a</think>1 <think>b</think> 2"),
+        # the server took the thinking away and counted it
+        ({"output_text": "Yes.", "thinking_tokens": 9, "output_tokens": 12, "finish_reason": "length"}, "Yes.", "Yes."),
     ],
 )
 def test_thinking_within_an_output_is_cut_away_or_kept(seen: dict[str, Any], stripped: str, kept: str) -> None:
@@ -70,8 +83,43 @@ def test_thinking_that_came_apart_stays_apart() -> None:
     assert earlier("kept", reads=False).answer(seen, None) == {"content": "Yes.", "reasoning_content": "well"}
 
 
-def test_a_target_without_marks_is_taken_at_its_word() -> None:
-    assert earlier("stripped", reads=False).answer(turn(output_text=OUTPUT), None) == {"content": OUTPUT}
+@pytest.mark.parametrize(
+    ("seen", "stripped", "kept"),
+    [
+        ({"output_text": "well</think>Yes."}, "Yes.", "<think>\nwell</think>Yes."),
+        ({"output_text": "well, we", "finish_reason": "length"}, "", "<think>\nwell, we"),
+        # the server took the thinking away, and the model ended the answer by itself
+        ({"output_text": "Yes.", "finish_reason": "eos"}, "Yes.", "Yes."),
+        # a server that does not look for thinking tells that there was none
+        ({"output_text": "well</think>Yes.", "thinking_tokens": 0}, "Yes.", "<think>\nwell</think>Yes."),
+    ],
+)
+def test_what_the_servers_template_opened_is_known_from_our_own(seen: dict[str, Any], stripped: str, kept: str) -> None:
+    opened: Any = Codes("assistant:<think>\n")
+    assert earlier("stripped").answer(turn(**seen), opened) == {"content": stripped}
+    assert earlier("kept").answer(turn(**seen), opened) == {"content": kept}
+    plain: Any = Codes()
+    if turn(**seen).output_text != "Yes.":
+        assert earlier("stripped").answer(turn(**seen), plain) == {"content": seen["output_text"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "stripped"),
+    [
+        (OUTPUT, "Yes."),
+        ("[THINK]well[/THINK]Yes.", "Yes."),
+        ("<|channel|>analysis<|message|>well<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes."),
+        ("<think>well", ""),
+        (QUOTE, QUOTE),
+        ("well</think>Yes.", "well</think>Yes."),  # nothing tells that it began in its thinking
+    ],
+)
+def test_an_unknown_targets_thinking_is_known_by_the_mark_that_opens_its_text(text: str, stripped: str) -> None:
+    assert earlier("stripped", reads=False).answer(turn(output_text=text), None) == {"content": stripped}
+    assert earlier("kept", reads=False).answer(turn(output_text=text), None) == {"content": text}
+
+
+def test_a_turn_without_text_and_ids_has_no_answer() -> None:
     assert earlier("stripped").answer(turn(), None) is None
 
 
@@ -104,3 +152,8 @@ def test_thinking_is_counted_where_the_engine_gives_ids_and_does_not_count_it() 
     assert questions.told_apart(Observation(output_ids=ids(OUTPUT)), question).thinking_tokens == THOUGHT
     assert questions.told_apart(Observation(output_ids=ids(OUTPUT), thinking_tokens=5), question).thinking_tokens == 5
     assert questions.told_apart(Observation(output_text=OUTPUT), question).thinking_tokens is None
+    assert questions.told_apart(Observation(output_ids=ids(OUTPUT), thinking_tokens=0), question).thinking_tokens == (
+        THOUGHT
+    )
+    again = questions.told_apart(Observation(output_ids=ids(f"{OUTPUT}{OUTPUT}")), question)
+    assert (again.thinking_tokens, again.details) == (None, {"notes": [UNTOLD]})
