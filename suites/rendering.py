@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.messages import with_arguments_read
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.quoting import cut
+from draftmark.suites.special_tokens import SpecialTokens
+from draftmark.suites.template_probe import TemplateProbe
 from draftmark.suites.tokenizer_files import folder_tokenizer
 
 if TYPE_CHECKING:
@@ -22,7 +25,14 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 """A message as a request has it: `role`, `content`, and `tool_calls` where an answer called tools."""
 
+MOST_TEMPLATE_BYTES = 10**6
+"""A template of one's own may have no more; those of models have some ten thousand."""
+
 _SENTINEL = "\ue000{}\ue001"
+_MOST_ROLES = 8
+"""Messages whose roles one error names."""
+_MOST_OF_A_FAULT = 400
+"""Characters of a template's own words in an error."""
 
 
 class Renderer:
@@ -44,7 +54,8 @@ class Renderer:
         self.tokenizer = tokenizer
         self.chat_template = chat_template
         self.template_options = dict(template_options or {})
-        self._special = _special_tokens(tokenizer)
+        self._special = SpecialTokens(tokenizer.added_tokens_decoder.values())
+        self._probe = TemplateProbe(self._probed)
         if chat_template not in ("model", "none"):
             tokenizer.chat_template = template_file(chat_template)
         elif chat_template == "model" and not tokenizer.chat_template:
@@ -77,9 +88,9 @@ class Renderer:
     def prompt_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None = None) -> list[int]:
         """Return the ids of a conversation whose next word is the model's, generation prompt included.
 
-        `tools` are handed to the template. Raises `SuiteError` for messages the template refuses, for tools or calls of
-        them that it leaves out, for a second beginning-of-sequence token, and where the text of a special token inside
-        a message, a call or a tool cannot be kept as text.
+        `tools` are handed to the template. Raises `SuiteError` for messages that the template refuses or fails at, for
+        what it leaves out of them and of tools, for a second beginning-of-sequence token, and where the text of a
+        special token inside a message, a call or a tool cannot be kept as text.
         """
         if not messages:
             raise SuiteError("there are no messages to render")
@@ -90,7 +101,7 @@ class Renderer:
         if bos is not None and ids[:2] == [bos, bos]:
             raise SuiteError(
                 f"the prompt starts with two beginning-of-sequence tokens ({self.tokenizer.bos_token!r}, id {bos}); "
-                f"the chat template of {self._name} writes it twice; correct the template"
+                f"{self._template} writes it twice; correct the template"
             )
         return ids
 
@@ -102,6 +113,11 @@ class Renderer:
     @property
     def _name(self) -> str:
         return str(self.tokenizer.name_or_path or "the target")
+
+    @property
+    def _template(self) -> str:
+        own = self.chat_template not in ("model", "none")
+        return f"the chat template {self.chat_template}" if own else f"the chat template of {self._name}"
 
     def _raw_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> list[int]:
         if tools or any(message.get("tool_calls") for message in messages):
@@ -115,33 +131,26 @@ class Renderer:
     def _chat_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> list[int]:
         messages = [with_arguments_read(message) for message in messages]
         text = self._render(messages, tools)
-        self._refuse_left_out(messages, tools, text)
+        left_out = self._probe.left_out(messages, tools)
+        if left_out is not None:
+            raise SuiteError(
+                f"{self._template} leaves {left_out} out, so that the model would not know of them; name a template "
+                "that shows them (chat_template: PATH.jinja, as vllm serve --chat-template takes)"
+            )
         if not self._special:
             return self._encode(text)
         calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
-        if any(self._special.search(said) for said in _strings([calls, list(tools or ())])):
+        if any(self._special.within(said) for said in _strings([calls, list(tools or ())])):
             raise self._cannot_keep_text("it stands in a tool or in a call of one")
-        if not any(self._special.search(message["content"]) for message in messages):
+        if not any(self._special.within(message["content"]) for message in messages):
             return self._encode(text)
         return self._ids_with_contents_as_text(messages, tools, text)
 
-    def _refuse_left_out(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, text: str
-    ) -> None:
-        """Raise `SuiteError` where the template renders the same without the tools, or without calls of them."""
-        uncalled = [{key: value for key, value in one.items() if key != "tool_calls"} for one in messages]
-        unheard = [{**one, "content": f"{one['content']}."} if one["role"] == "tool" else one for one in messages]
-        without = {
-            "tools": bool(tools) and self._render(messages, None) == text,
-            "calls of tools": uncalled != list(messages) and self._render(uncalled, tools) == text,
-            "answers of tools": unheard != list(messages) and self._render(unheard, tools) == text,
-        }
-        for what, left_out in without.items():
-            if left_out:
-                raise SuiteError(
-                    f"the chat template of {self._name} leaves {what} out, so that the model would not know of them; "
-                    "name a template that shows them (chat_template: PATH.jinja, as vllm serve --chat-template takes)"
-                )
+    def _probed(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
+        try:
+            return self._render(messages, tools)
+        except SuiteError:
+            return None
 
     def _ids_with_contents_as_text(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, text: str
@@ -177,24 +186,30 @@ class Renderer:
         run = ""
         for piece, content in itertools.zip_longest(pieces, contents, fillvalue=""):
             end = 0
-            for control in self._special.finditer(piece) if self._special else ():
-                ids += self._encode_text(run + piece[end : control.start()])
-                ids += self._encode(control.group())
-                run, end = "", control.end()
+            for first, last in self._special.spans(piece):
+                ids += self._encode_text(run + piece[end:first])
+                ids += self._encode(piece[first:last])
+                run, end = "", last
             run += piece[end:] + content
         return ids + self._encode_text(run)
 
-    def _render(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> str:
-        from jinja2 import TemplateError
-
+    def _render(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str:
+        """Return the template's text; any fault of it, which is a program of others, is a `SuiteError`."""
         shown = {} if not tools else {"tools": list(tools)}
         try:
             text: str = self.tokenizer.apply_chat_template(
                 list(messages), tokenize=False, add_generation_prompt=True, **shown, **self.template_options
             )
-        except (TemplateError, ValueError, TypeError) as fault:
-            roles = ", ".join(message["role"] for message in messages)
-            raise SuiteError(f"the chat template of {self._name} refuses messages of roles {roles}: {fault}") from fault
+            text.encode("utf-8")
+        except UnicodeEncodeError as fault:
+            half = ord(fault.object[fault.start])
+            raise SuiteError(
+                f"{self._template} writes half of a surrogate pair (\\u{half:04x}), which is no character; correct it"
+            ) from fault
+        except Exception as fault:
+            roles = ", ".join(message["role"] for message in messages[:_MOST_ROLES])
+            more = f" and {len(messages) - _MOST_ROLES:,} more" if len(messages) > _MOST_ROLES else ""
+            raise SuiteError(f"{self._template} refuses messages of roles {roles}{more}: {_told(fault)}") from fault
         return text
 
     def _encode(self, text: str) -> list[int]:
@@ -214,15 +229,35 @@ class Renderer:
 
 def template_file(path: str) -> str:
     """Return the text of a chat template of the user's own; raise `SuiteError` for a file that cannot be read."""
-    place = Path(path).expanduser()
     try:
-        return place.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise SuiteError(
-            f"chat_template: there is no file {path} (looked from {Path.cwd()}); it is model, none, or a file"
-        ) from None
-    except (OSError, UnicodeDecodeError) as fault:
+        place = Path(path).expanduser()
+        if not place.exists():
+            raise SuiteError(
+                f"chat_template: there is no file {path} (looked from {Path.cwd()}); it is model, none, or a file"
+            )
+        if not place.is_file():  # a pipe would never end, nor would a device
+            raise SuiteError(f"chat_template: {path} is no regular file; a template is one")
+        with place.open("rb") as handle:
+            data = handle.read(MOST_TEMPLATE_BYTES + 1)
+        if len(data) > MOST_TEMPLATE_BYTES:
+            raise SuiteError(
+                f"chat_template: {path} has more than {MOST_TEMPLATE_BYTES // 10**6} MB; is it a template?"
+            )
+        return data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise SuiteError(f"chat_template: {path} is not UTF-8: {fault.reason} at byte {fault.start + 1}") from fault
+    except (OSError, ValueError, RuntimeError) as fault:
         raise SuiteError(f"chat_template: {path} cannot be read: {fault}") from fault
+
+
+def _told(fault: Exception) -> str:
+    """Return what a template's fault says: its own words alone where the template or its data is refused."""
+    from jinja2 import TemplateError
+
+    text = cut(str(fault), _MOST_OF_A_FAULT)
+    if isinstance(fault, TemplateError | ValueError | TypeError) and text:
+        return text
+    return f"{type(fault).__name__}{text and ': '}{text}"
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -249,20 +284,6 @@ def _by_transformers(name_or_path: str, options: Mapping[str, Any]) -> Any:
         return AutoTokenizer.from_pretrained(name_or_path, **options)
     except Exception as fault:  # the tokenizers library raises plain Exception for a damaged file
         raise SuiteError(f"the tokenizer of {name_or_path} cannot be loaded: {fault}") from fault
-
-
-def _special_tokens(tokenizer: Any) -> re.Pattern[str] | None:
-    """Match any special token's text, longest first, with the white space that the token swallows."""
-    tokens = [token for token in tokenizer.added_tokens_decoder.values() if token.special and token.content]
-    if not tokens:
-        return None
-    tokens.sort(key=lambda token: -len(token.content))
-    return re.compile(
-        "|".join(
-            (r"\s*" if token.lstrip else "") + re.escape(token.content) + (r"\s*" if token.rstrip else "")
-            for token in tokens
-        )
-    )
 
 
 def _interleave(pieces: Sequence[str], contents: Sequence[str]) -> Iterator[str]:

@@ -120,7 +120,6 @@ def test_a_template_that_trims_messages_keeps_their_control_tokens_as_text(make_
     [
         "<|im_start|>{{ messages[0]['content'] | upper }}",
         "<|im_start|>{{ messages[0]['content'] }}{{ messages[0]['content'] }}",
-        "<|im_start|>silence",
     ],
 )
 def test_a_template_that_rewrites_such_a_message_is_an_error(make_tokenizer: Callable[..., Any], template: str) -> None:
@@ -162,15 +161,49 @@ def test_a_refusal_of_the_template_is_told(make_tokenizer: Callable[..., Any]) -
         renderer.prompt_ids(CHAT[:2])
 
 
+@pytest.mark.parametrize(
+    ("template", "fault"),
+    [
+        ("{{ 1 // 0 }}", "ZeroDivisionError: integer division or modulo by zero"),
+        ("{% for n in range(10000000) %}{% endfor %}", "OverflowError: Range too big"),
+        ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "RecursionError: "),
+        ("{{ '{5}'.format(1) }}", "IndexError: "),
+        ("{{ '%(a)s' % {} }}", "KeyError: 'a'"),
+        ("{{ messages[0].content", "unexpected end of template"),
+        ("{{ '\\ud800' }}", r"writes half of a surrogate pair \(\\ud800\)"),
+    ],
+)
+def test_every_fault_of_a_template_is_told_with_its_name(
+    tmp_path: Path, tokenizer: Any, template: str, fault: str
+) -> None:
+    path = tmp_path / "odd.jinja"
+    path.write_text("{{ messages | map(attribute='content') | join }}" + template)
+    kept = tokenizer.chat_template
+    try:
+        with pytest.raises(SuiteError, match=rf"the chat template {path} .*{fault}"):
+            Renderer(tokenizer, chat_template=str(path)).prompt_ids(USER)
+    finally:
+        tokenizer.chat_template = kept
+
+
+def test_what_a_template_says_is_cut_and_of_many_messages_the_first_are_named(
+    make_tokenizer: Callable[..., Any],
+) -> None:
+    renderer = Renderer(make_tokenizer("{{ raise_exception(messages[0].content) }}"))
+    with pytest.raises(SuiteError, match=r"roles (user, ){7}user and 92 more: x+…$") as caught:
+        renderer.prompt_ids([{"role": "user", "content": "x" * 10**6}] * 100)
+    assert len(str(caught.value)) < 1000
+
+
 def test_template_options_reach_the_template(make_tokenizer: Callable[..., Any]) -> None:
-    tokenizer = make_tokenizer("{{ 'think' if enable_thinking else 'answer' }}")
+    tokenizer = make_tokenizer("{{ messages[0].content }}{{ 'think' if enable_thinking else 'answer' }}")
     ids = Renderer(tokenizer, template_options={"enable_thinking": False}).prompt_ids(USER)
-    assert tokenizer.decode(ids) == "answer"
+    assert tokenizer.decode(ids) == "Name the river at the bridge.answer"
 
 
 def test_a_prompt_of_no_tokens_is_an_error(make_tokenizer: Callable[..., Any]) -> None:
     with pytest.raises(SuiteError, match="no tokens"):
-        Renderer(make_tokenizer("{{ '' }}")).prompt_ids(USER)
+        Renderer(make_tokenizer("{{ messages[0].content | trim }}")).prompt_ids([{"role": "user", "content": " "}])
 
 
 # Decoding and loading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_a_template_of_ones_own_is_handed_the_tools_and_arguments_as_objects(sho
     text = (
         '<|im_start|>system\nTools: [{"type": "function", "function": {"name": "look"}}]<|im_end|>\n'
         "<|im_start|>user\nIs it shut?<|im_end|>\n"
-        "<|im_start|>assistant\nCALL look door<|im_end|>\n"
+        '<|im_start|>assistant\nCALL look {"at": "door"}<|im_end|>\n'
         "<|im_start|>tool\nshut<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
@@ -77,6 +78,25 @@ def test_special_tokens_in_calls_and_tools_are_refused(showing: Renderer, said: 
 def test_raw_text_has_no_place_for_tools(tokenizer: Any) -> None:
     with pytest.raises(SuiteError, match="no place for tools"):
         Renderer(tokenizer, chat_template="none").prompt_ids(conversation()[:1], [LOOK])
+
+
+def test_a_template_file_must_be_a_regular_file_of_utf8_and_of_a_megabyte_at_most(
+    tokenizer: Any, tmp_path: Path
+) -> None:
+    pipe, large, latin = tmp_path / "pipe", tmp_path / "large", tmp_path / "latin"
+    os.mkfifo(pipe)
+    large.write_bytes(b"x" * 1_000_001)
+    latin.write_bytes("für".encode("latin-1"))
+    faults = {
+        str(pipe): "is no regular file",
+        "/dev/zero": "is no regular file",
+        str(tmp_path): "is no regular file",
+        str(large): "has more than 1 MB",
+        str(latin): "is not UTF-8: .* at byte 2",
+    }
+    for path, fault in faults.items():
+        with pytest.raises(SuiteError, match=f"chat_template: {path} {fault}"):
+            Renderer(tokenizer, chat_template=path)
 
 
 def test_a_template_file_that_is_not_there_is_named(tokenizer: Any) -> None:

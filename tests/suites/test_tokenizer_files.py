@@ -23,7 +23,7 @@ CHATML = (
 TEMPLATES = {
     "ChatML": CHATML,
     "blocks on lines of their own": (
-        "{%- for message in messages %}\n    {% if message.role == 'system' %}\n{% continue %}\n    {% endif %}\n"
+        "{%- for message in messages %}\n    {% if not message.content %}\n{% continue %}\n    {% endif %}\n"
         "<|im_start|>{{ message.role }}: {{ message.content | trim }}\n{% endfor %}"
     ),
     "tokens, tools and settings": (
