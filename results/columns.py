@@ -29,6 +29,14 @@ Mask = NDArray[np.bool_]
 UNCATEGORISED = "uncategorised"
 """Label of turns whose prompt has no category."""
 
+
+def category_label(category: str | None) -> str:
+    """Return what a prompt's category is called: itself, in quotes where it is the word for having none."""
+    if category is None:
+        return UNCATEGORISED
+    return f'"{category}"' if category.strip('"') == UNCATEGORISED else category
+
+
 _BLOCK = 1 << 20
 """Steps and chunks that a block holds, about."""
 
@@ -90,6 +98,8 @@ class CellColumns:
     """How many of the prompt's tokens the engine took from its prefix cache; -1 where it does not say with the turn."""
     own_temperature: Floats
     """Of a turn that was sampled as its request was; NaN where the cell's sampling held."""
+    own_max_tokens: Ints
+    """Of such a turn likewise; -1 where the cell's held."""
     scheduled_s: Floats
     held_s: Floats
     """Seconds for which a cap on the turns in flight held it back; NaN without one."""

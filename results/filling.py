@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draftmark.results.columns import UNCATEGORISED, CellColumns
+from draftmark.results.columns import CellColumns, category_label
 from draftmark.results.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Builder:
 
     def _counts_of(self, turn: TurnRecord) -> dict[str, int]:
         ok, steps = turn.status == "ok", turn.steps
-        category = turn.category if turn.category is not None else UNCATEGORISED
+        category = category_label(turn.category)
         detail = category if turn.sub_category is None else f"{category}/{turn.sub_category}"
         kind, key = _output(turn)
         grams, repeated = _grams(turn)
@@ -91,6 +91,7 @@ class Builder:
             "prompt_tokens": _count(turn.prompt_tokens),
             "asked_tokens": _count(turn.asked_tokens),
             "cached_tokens": _cached(turn),
+            "own_max_tokens": -1 if turn.sampling is None else turn.sampling.max_tokens,
             **_reported(turn),
             "has_steps": ok and steps is not None,
             "inferred_steps": ok and steps is not None and turn.steps_inferred,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draftmark.results.columns import UNCATEGORISED
+from draftmark.results.columns import category_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Split:
     def of_group(cls, prompts: Sequence[PromptRecord], members: Iterable[CellColumns]) -> Split:
         """Split as the suite's prompts say; where they are not on record, as the turns of the group's cells say."""
         if prompts:
-            categories = [prompt.category or UNCATEGORISED for prompt in prompts]
+            categories = [category_label(prompt.category or None) for prompt in prompts]
             by_category = len(set(categories)) > 1
             names = categories if by_category else [_detail(prompt) for prompt in prompts]
             return cls(by_category, dict(sorted(Counter(names).items())))
@@ -55,5 +55,5 @@ class Split:
 
 
 def _detail(prompt: PromptRecord) -> str:
-    category = prompt.category or UNCATEGORISED
+    category = category_label(prompt.category or None)
     return category if prompt.sub_category is None else f"{category}/{prompt.sub_category}"

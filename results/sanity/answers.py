@@ -73,16 +73,24 @@ def check_loops(cells: Sequence[CellSummary]) -> Iterator[Lamp]:
 
 def _short(cell: CheckedCell) -> Iterator[Lamp]:
     columns = cell.columns
-    known = columns.ok & (columns.tokens >= 0)
-    empty, short = int((known & (columns.tokens == 0)).sum()), int((known & (columns.tokens <= 1)).sum())
-    of = int(known.sum())
-    if not short or empty == cell.summary.turns_ok:
+    told = columns.ok & (columns.tokens >= 0)
+    if not told.any() or int((told & (columns.tokens == 0)).sum()) == cell.summary.turns_ok:
         return  # without a single token nothing was measured at all, which the values say
-    if cell.max_tokens == 1:
+    known = told & (cell.limits > 1)
+    limited = int(told.sum()) - int(known.sum())
+    if not known.any():
         yield cell.lamp("answers", "note", "max_tokens is 1: prefill gives that token, so no decode step was measured.")
         return
+    if limited:
+        text = f"{limited:,} of {counted(int(told.sum()), 'answer')} had a max_tokens of 1, which prefill gives: "
+        yield cell.lamp("answers", "note", f"{text}acceptance and time per token rest on the others.")
+    empty, short = int((known & (columns.tokens == 0)).sum()), int((known & (columns.tokens <= 1)).sum())
+    of = int(known.sum())
+    if not short:
+        return
     blank = f" ({empty:,} of them without any)" if empty else ""
-    text = f"{short:,} of {counted(of, 'answer')} ended by their first token{blank}, which prefill gives"
+    which = "answer" if not limited else "other answer"
+    text = f"{short:,} of {counted(of, which)} ended by their first token{blank}, which prefill gives"
     if short == of:
         rest = "no decode step was measured, and nothing can be said of acceptance or speed."
         yield cell.lamp("answers", "fault", f"{text}: {rest}")
@@ -99,7 +107,7 @@ def _cut(cell: CheckedCell) -> Iterator[Lamp]:
             "context or a limit of the server."
         )
         yield cell.lamp("answers", "warning", text)
-    if cell.summary.truncated == cell.summary.turns_ok and cell.max_tokens > 1:
+    if cell.summary.truncated == cell.summary.turns_ok and bool((cell.limits[cell.columns.ok] > 1).any()):
         yield cell.lamp("answers", "note", CUT)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from draftmark.results.roles import is_baseline, speculates
 from draftmark.results.summary import Lamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from draftmark.results.columns import CellColumns
     from draftmark.results.records import CellRecord, Divergence
@@ -42,8 +46,14 @@ class CheckedCell:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens that one turn could have."""
+        """Most tokens that one turn could have, unless its request had a limit of its own."""
         return self.record.key.sampling.max_tokens
+
+    @property
+    def limits(self) -> NDArray[np.int64]:
+        """Most tokens that each turn could have, by its own request or else by the cell."""
+        own = self.columns.own_max_tokens
+        return np.where(own < 0, self.max_tokens, own).astype(np.int64)
 
     @property
     def ran(self) -> bool:

@@ -167,6 +167,14 @@ def test_names_are_sorted_so_that_codes_do_not_depend_on_the_order(make_turn: Bu
     assert [columns.details[code] for code in columns.detail] == ["y", "x/z", UNCATEGORISED]
 
 
+def test_a_category_called_uncategorised_is_not_that_of_prompts_without_one(make_turn: Build) -> None:
+    names = ["uncategorised", None, '"uncategorised"', "x"]
+    columns = CellColumns.from_turns([make_turn(f"q{n}", category=name) for n, name in enumerate(names)])
+    assert [columns.categories[code] for code in columns.category] == [
+        '"uncategorised"', "uncategorised", '""uncategorised""', "x",
+    ]  # fmt: skip
+
+
 def test_strata_are_categories_or_the_sub_categories_of_the_only_one(make_turn: Build) -> None:
     several = CellColumns.from_turns([make_turn("a", category="x", sub_category="s"), make_turn("b", category="y")])
     one = CellColumns.from_turns(

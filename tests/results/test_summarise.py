@@ -185,6 +185,17 @@ def test_parts_are_planned_turns_of_a_category(written: Written, make_cell: Make
     ]
 
 
+def test_a_part_called_uncategorised_is_kept_apart_from_prompts_without_a_category(
+    written: Written, make_cell: MakeCell, make_turn: MakeTurn
+) -> None:
+    prompts = [prompt("p1", "uncategorised"), prompt("p2", None), prompt("p3", None)]
+    turns = [make_turn("p1", category="uncategorised"), make_turn("p2"), make_turn("p3")]
+    summary = summarise(written([make_cell(expected_turns=3)], turns, prompts=prompts))
+    assert [(cell.category, cell.turns_ok) for cell in summary.cells] == [
+        (None, 3), ('"uncategorised"', 1), ("uncategorised", 2),
+    ]  # fmt: skip
+
+
 def test_a_suite_of_one_category_is_split_by_sub_category(
     written: Written, make_cell: MakeCell, make_turn: MakeTurn
 ) -> None:

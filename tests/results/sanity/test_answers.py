@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from draftmark.results.records import Arm
+from draftmark.results.records import Arm, Sampling
 from draftmark.results.sanity.answers import CUT, OK, check_answers, check_loops
 
 if TYPE_CHECKING:
@@ -66,6 +66,39 @@ class TestShort:
         ((level, text),) = of(1, 1, max_tokens=1)
         assert level == "note"
         assert text.startswith("max_tokens is 1")
+
+    def test_requests_that_asked_for_one_token_got_what_they_asked_for(
+        self, make_checked: MakeChecked, make_turn: MakeTurn
+    ) -> None:
+        own = Sampling(temperature=0.0, max_tokens=1)
+        ones = [make_turn(f"p{n}", output_tokens=1, finish_reason="length", sampling=own) for n in range(2)]
+        assert said(make_checked(ones)) == [
+            ("note", "max_tokens is 1: prefill gives that token, so no decode step was measured.")
+        ]
+        others = [make_turn("q0", output_tokens=9), make_turn("q1", output_tokens=1), make_turn("q2", output_tokens=9)]
+        assert said(make_checked([*ones, *others])) == [
+            (
+                "note",
+                "2 of 5 answers had a max_tokens of 1, which prefill gives: acceptance and time per token rest on the "
+                "others.",
+            ),
+            (
+                "warning",
+                "1 of 3 other answers ended by their first token, which prefill gives: they have no decode step, so "
+                "acceptance and time per token rest on the others.",
+            ),
+        ]
+
+    def test_requests_that_asked_for_more_than_the_plan_are_judged_by_their_own(
+        self, make_checked: MakeChecked, make_turn: MakeTurn
+    ) -> None:
+        own = Sampling(temperature=0.0, max_tokens=9)
+        ended = [make_turn(f"p{n}", output_tokens=1, finish_reason="eos", sampling=own) for n in range(2)]
+        ((level, text),) = said(make_checked(ended, max_tokens=1))
+        assert level == "fault"
+        assert text.startswith("2 of 2 answers ended by their first token")
+        cut = [make_turn(f"p{n}", output_tokens=9, finish_reason="length", sampling=own) for n in range(2)]
+        assert said(make_checked(cut, max_tokens=1)) == [("note", CUT)]
 
     def test_without_a_token_at_all_the_values_say_it(self, of: Callable[..., list[tuple[str, str]]]) -> None:
         assert not [level for level, _ in of(0, 0) if level == "fault"]
