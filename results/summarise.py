@@ -45,6 +45,8 @@ def summarise(run: RunReader) -> RunSummary:
     label_of = {cell.cell_id: label for cell, label in zip(manifest.cells, labels, strict=True)}
     cells: dict[str, list[CellSummary]] = {}
     lamps: list[Lamp] = []
+    said = manifest.plan.get("thinking")
+    thinking = said if isinstance(said, str) else None
     for group_id, records in groups_of(manifest.cells).items():
         group = _load(group_id, records, run, seen)
         checked = []
@@ -57,7 +59,7 @@ def summarise(run: RunReader) -> RunSummary:
             found = run.divergences(cell_id) if run.divergences_checked(cell_id) else None
             seen.divergences += found or []
             summary, sent = cells[cell_id][0], seen.sent_tokens(member.cell.key.suite)
-            checked.append(CheckedCell(member.cell, summary, member.columns, found, member.engine, sent))
+            checked.append(CheckedCell(member.cell, summary, member.columns, found, member.engine, sent, thinking))
         lamps += check_group(checked)
     in_order = [summary for cell in manifest.cells for summary in cells[cell.cell_id]]
     return RunSummary(

@@ -25,8 +25,9 @@ LONGEST_AT_LEFT = 16
 LONGEST_ABOVE = 40
 """Characters of a name above its row; the narrowest chart has room for so many."""
 
-_CHARACTER = 7
-"""Width of a character in pixels, generously."""
+_CHARACTER = 8
+"""Width of a character in pixels, generously; that of a wide one is half as much again."""
+_WIDE = frozenset("mwMWQO@%&")
 _NUMBERS = 52
 """Width of a column of numbers; one with a heading is wider."""
 _HEADED = 56
@@ -57,8 +58,8 @@ def rows_canvas(
         above: Whether names stand above their rows even if they are short.
     """
     above = above or any(len(line.name) > LONGEST_AT_LEFT for line in lines if not line.heading)
-    widest = max((len(line.name) for line in lines if not line.heading), default=0)
-    left = 6 if above else 10 + _CHARACTER * min(widest, LONGEST_AT_LEFT)
+    widest = max((_width(line.name[:LONGEST_AT_LEFT], bold=line.heading) for line in lines), default=0)
+    left = 6 if above else 10 + widest
     headed = any(columns)
     each = height + _NAME if above else height
     wide = _HEADED if headed else _NUMBERS
@@ -91,14 +92,21 @@ def shown(metric: MetricValue) -> str | None:
     return None if metric.value is None else number(metric.value, metric.unit)
 
 
+def _width(text: str, *, bold: bool) -> int:
+    """Return how wide a text is at most, in pixels."""
+    narrow = len(text) + sum(character in _WIDE for character in text) / 2
+    return round(narrow * (_CHARACTER + bold))
+
+
 def _name(row: int, line: Line, *, above: bool, left: int, each: int) -> dict[str, Any]:
     text = escaped(squeezed(line.name, LONGEST_ABOVE))
     base = {"x": 0, "xref": "paper", "y": row, "showarrow": False, "font": {"size": 12, "color": "var(--ink)"}}
+    if line.heading or above:
+        # The ground hides grid lines behind what stands within the plot.
+        base |= {"bgcolor": "var(--panel)", "borderpad": 0}
     if line.heading:
         return {**base, "text": f"<b>{text}</b>", "xanchor": "left", "xshift": 2 - left}
     if above:
-        # The ground hides grid lines behind the name.
-        base |= {"bgcolor": "var(--panel)", "borderpad": 0}
         return {**base, "text": text, "xanchor": "left", "xshift": -4, "yanchor": "middle", "yshift": each / 2 - 7}
     return {**base, "text": text, "xanchor": "right", "xshift": -4}
 

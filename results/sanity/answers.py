@@ -22,7 +22,9 @@ COPIERS = frozenset({"ngram", "suffix"})
 """Drafters that copy what the text has said before, so that they find a loop's next turn without fail."""
 
 OK = "Answers are longer than a token, none was cut before max_tokens, and few repeat themselves."
-CUT = "Every answer was cut at max_tokens, so nothing is known about how these texts end."
+CUT = "Every answer was cut at max_tokens, so nothing is known about how these texts end: raise max_tokens."
+
+_SHARES = "looping_answers has each arm's share"
 
 
 def check_answers(cell: CheckedCell) -> Iterator[Lamp]:
@@ -55,7 +57,7 @@ def check_loops(cells: Sequence[CellSummary]) -> Iterator[Lamp]:
     if apart:
         text = (
             f"{_span(apart)} of the answers mostly repeat themselves, and without speculation fewer do: drafting "
-            "changed what is written, and a loop is easy to draft."
+            f"changed what is written, and a loop is easy to draft. Look at the divergences first; {_SHARES}."
         )
         yield _lamp("warning", text, apart)
     flattered = [cell for cell in habit if (_looping(cell) or 0) >= (MANY if cell.drafter in COPIERS else MOST)]
@@ -65,10 +67,13 @@ def check_loops(cells: Sequence[CellSummary]) -> Iterator[Lamp]:
     alone = not any(is_baseline(cell) and cell.turns_ok for cell in cells)
     text = f"{_span(concerned)} of the answers mostly repeat themselves{'' if alone else ', without speculation too'}: "
     if flattered:
-        text += "such loops are easy to draft, by copying above all, so acceptance and speed-up are flattered."
+        text += (
+            "such loops are easy to draft, by copying above all, so acceptance and speed-up are flattered. Take "
+            f"another suite or a larger target; {_SHARES}."
+        )
         yield _lamp("warning", text, flattered)
     else:
-        yield _lamp("note", f"{text}such loops are easier to draft than other text.", habit)
+        yield _lamp("note", f"{text}such loops are easier to draft than other text; {_SHARES}.", habit)
 
 
 def _short(cell: CheckedCell) -> Iterator[Lamp]:
@@ -93,9 +98,10 @@ def _short(cell: CheckedCell) -> Iterator[Lamp]:
     text = f"{short:,} of {counted(of, which)} ended by their first token{blank}, which prefill gives"
     if short == of:
         rest = "no decode step was measured, and nothing can be said of acceptance or speed."
+        rest += " Look at the chat template and at what the suite asks."
         yield cell.lamp("answers", "fault", f"{text}: {rest}")
     else:
-        rest = "they have no decode step, so acceptance and time per token rest on the others."
+        rest = "they have no decode step, so acceptance and time per token rest on the others; ask for longer answers."
         yield cell.lamp("answers", "warning" if short >= MANY * of else "note", f"{text}: {rest}")
 
 
@@ -104,7 +110,7 @@ def _cut(cell: CheckedCell) -> Iterator[Lamp]:
     if early:
         text = (
             f"{early:,} of {counted(cell.summary.turns_ok, 'answer')} were cut before max_tokens, by the end of the "
-            "context or a limit of the server."
+            "context or a limit of the server: raise that limit, or lower max_tokens."
         )
         yield cell.lamp("answers", "warning", text)
     if cell.summary.truncated == cell.summary.turns_ok and bool((cell.limits[cell.columns.ok] > 1).any()):

@@ -23,7 +23,10 @@ FEWEST_PAIRS = 3
 """Prompts answered by the baseline more than once before drift is judged."""
 
 OK = "The baseline ran twice and is as fast as itself within the interval."
-DRIFT_UNJUDGED = f"Whether it drifted is not judged: fewer than {FEWEST_PAIRS} prompts were answered in two repeats."
+DRIFT_UNJUDGED = (
+    f"Whether it drifted is not judged: fewer than {FEWEST_PAIRS} prompts were answered in two repeats; set repeats: 2."
+)
+_MORE = "Take more prompts (a larger limit)."
 
 
 def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
@@ -34,18 +37,23 @@ def check_baseline(cells: Sequence[CheckedCell]) -> Iterator[Lamp]:
     baseline = next((cell for cell in cells if cell.is_baseline), None)
     if baseline is None or not baseline.ran:
         planned = baseline is not None  # a plan without one meant to have none
-        text = "No turn ran without speculation, so there is nothing to compare with and no speed-up."
+        text = "No turn ran without speculation, so there is nothing to compare with and no speed-up"
+        text += ": see why `none` has none." if planned else ": an arm `none` gives both."
         yield Lamp(name="baseline", level="warning" if planned else "note", text=text, cells=ids)
         return
     if len(baseline.columns.drafted) and baseline.columns.drafted.max() > 0:
-        text = "The baseline drafted tokens: speculation was not off, so every speed-up here is void."
+        text = (
+            "The baseline drafted tokens: speculation was not off, so every speed-up here is void. Turn it off there."
+        )
         yield baseline.lamp("baseline", "fault", text)
     drift = baseline_drift(baseline.columns)
     yield from _drifted(baseline, drift)
     unjudged = "" if drift is not None else f" {DRIFT_UNJUDGED}"
     control = next((cell for cell in cells if cell.summary.control and cell.ran), None)
     if control is None:
-        text = "The baseline ran once only, so nothing shows how far two equal runs differ here."
+        text = (
+            "The baseline ran once only, so nothing shows how far two equal runs differ: see why its control did not."
+        )
         yield baseline.lamp("baseline", "note", text + unjudged)
         return
     for lamp in _against_itself(control):
@@ -70,14 +78,15 @@ def _against_itself(control: CheckedCell) -> Iterator[Lamp]:
             yield control.lamp("baseline", "note", f"{said}: more than chance, but too little to matter.")
         else:
             text = f"{said}: something besides speculation changes the speed here, and speed-ups near 1 mean nothing."
+            text += " Quiet the machine and run again."
             yield control.lamp("baseline", "warning", text)
         return
     said = f"The second run of the baseline took {in_words(off)} time per token than the first"
     said += ", and too few conversations ran to tell whether by chance"
     if abs(off) > SUSPICIOUS:
-        yield control.lamp("baseline", "warning", f"{said}; speed-ups of that size mean nothing.")
+        yield control.lamp("baseline", "warning", f"{said}; speed-ups of that size mean nothing. {_MORE}")
     else:
-        yield control.lamp("baseline", "note", f"{said}.")
+        yield control.lamp("baseline", "note", f"{said}. {_MORE}")
 
 
 def slowed(times: float) -> float:
@@ -98,7 +107,7 @@ def _drifted(baseline: CheckedCell, drift: float | None) -> Iterator[Lamp]:
         return
     text = (
         f"In its last repeat the baseline took {in_words(slowed(drift))} time per token than in its first, on the same "
-        "prompts: the machine changed during the run (heat, other programs)."
+        "prompts: the machine changed during the run (heat, other programs). Quiet it and run again."
     )
     yield baseline.lamp("baseline", "warning", text)
 

@@ -33,6 +33,8 @@ class CheckedCell:
     """What the engine counted around it (`engine.json`); null where it counts nothing."""
     sent_tokens: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """Tokens of each prompt as it was sent, by (question, turn), where that is known."""
+    thinking: str | None = None
+    """How the plan says that the target thinks: `off`, `on`, `low`, `medium` or `high`; null where it does not."""
 
     @property
     def drafts(self) -> bool:

@@ -22,6 +22,7 @@ from draftmark.results.sanity.running import (
 )
 from draftmark.results.sanity.sources import check_sources
 from draftmark.results.sanity.speculation import check_speculation
+from draftmark.results.sanity.thinking import check_thinking
 from draftmark.results.sanity.throughput import check_throughput
 from draftmark.results.sanity.values import check_values
 from draftmark.results.summary import LAMP_LEVELS, LAMP_NAMES, Lamp
@@ -43,6 +44,7 @@ _PER_CELL = (
     check_sources,
     check_failures,
     check_answers,
+    check_thinking,
     check_values,
     check_throughput,
     check_prompt_tokens,

@@ -14,6 +14,7 @@ DOUBTFUL_S, VOID_S = 0.005, 0.05
 """Delay of a stamp, at the 99th percentile, from which times are doubtful and from which they are the client's own."""
 BUSY = 0.9
 """Share of a core from which a client process has no room left."""
+_RELIEF = "raise client_processes, lower the load, or put the client on a machine of its own"
 
 
 def check_lateness(cell: CheckedCell) -> Iterator[Lamp]:
@@ -26,10 +27,10 @@ def check_lateness(cell: CheckedCell) -> Iterator[Lamp]:
     worst = max(late)
     told = f"in 99 of 100 looks its stamps were at most {worst * 1000:.1f} ms late, and it used {busiest:.0%} of a core"
     if worst > VOID_S:
-        text = f"The client could not keep up: {told}. Times of this cell are the client's own; use fewer streams."
+        text = f"The client could not keep up: {told}. Times of this cell are the client's own: {_RELIEF}."
         yield cell.lamp("client", "fault", text)
     elif worst > DOUBTFUL_S or busiest > BUSY:
-        text = f"The client was close to its limit: {told}. Times below that are not told apart."
+        text = f"The client was close to its limit: {told}. Times below that are not told apart: {_RELIEF}."
         yield cell.lamp("client", "warning", text)
     else:
         yield cell.lamp("client", "ok", f"The client kept up: {told}.")

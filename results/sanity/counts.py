@@ -27,16 +27,21 @@ def check_counts(cell: CheckedCell) -> Iterator[Lamp]:
     columns, summary = cell.columns, cell.summary
     broken = broken_identities(columns, drafter=summary.drafter, draft_length=summary.draft_length, limit=1)
     if broken:
-        yield cell.lamp("identities", "fault", f"The engine's counts do not add up: {'; '.join(broken)}.")
+        yield cell.lamp(
+            "identities", "fault", f"The engine's counts do not add up: {'; '.join(broken)}. Do not use its acceptance."
+        )
     chunks = int(wrong_chunks(columns).sum())
     if chunks:
-        text = f"In {counted(chunks, 'turn')} the pieces that arrived hold another number of tokens than the answer."
+        text = (
+            f"In {counted(chunks, 'turn')} the pieces that arrived hold another number of tokens than the answer. "
+            "Do not use times per token."
+        )
         yield cell.lamp("identities", "fault", text)
     fewer = int(fewer_than_pieces(columns).sum())
     if fewer:
         text = (
             f"In {counted(fewer, 'turn')} more pieces of output arrived than the engine counted tokens, and each piece "
-            "holds one at least: its count is too low, and times per token are too long."
+            "holds one at least: its count is too low, and times per token are too long. Use no speed of it."
         )
         yield cell.lamp("identities", "warning", text)
     if not broken and not chunks and not fewer and columns.has_steps[columns.ok].any():

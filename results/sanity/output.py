@@ -49,7 +49,7 @@ def _check(cell: CheckedCell, control: list[Divergence]) -> Lamp:
         hottest = max(cell.record.key.sampling.temperature, np.nanmax(cell.columns.own_temperature, initial=0.0))
         text = (
             f"At temperature {hottest:g} answers are drawn by chance and differ anyway; only a test of the "
-            "engine's distribution can show that speculation leaves it unchanged."
+            "engine's distribution can show that speculation leaves it unchanged; temperature: 0 compares texts."
         )
         return cell.lamp("losslessness", "note", text)
     compared = cell.summary.metrics.get("divergent_turns")
@@ -84,9 +84,12 @@ def sampled_turns(cell: CheckedCell) -> Mask:
 def _judged(found: Counter[str]) -> tuple[LampLevel, str]:
     """Return level and judgement of an arm's divergences beyond the control's."""
     if found["fault"]:
-        return "fault", "Speculation changed the output, so these speeds are of another model."
+        return (
+            "fault",
+            "Speculation changed the output, so these speeds are of another model: look at the divergences.",
+        )
     if found["unknown"]:
-        return "warning", "Nothing shows whether speculation or rounding did it."
+        return "warning", "Nothing shows whether speculation or rounding did it: look at the divergences."
     if found:
         return "note", "There two tokens are equally likely within the target's own rounding, so it is no fault."
     return "note", "In all of them the baseline's second run leaves its first as well."

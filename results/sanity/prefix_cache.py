@@ -28,7 +28,7 @@ def check_prefix_cache(cell: CheckedCell) -> Iterator[Lamp]:
     if share:
         text = (
             f"The engine took {_percent(share)} of the prompt tokens from its prefix cache, so that prefill and time "
-            "to first token are those of prompts it had seen."
+            "to first token are those of prompts it had seen: turn that cache off, unless it is what you measure."
         )
         yield cell.lamp("values", "warning" if share > LITTLE else "note", text)
 

@@ -35,7 +35,7 @@ def check_prompt_tokens(cell: CheckedCell) -> Iterator[Lamp]:
     if limit is not None:
         text = (
             f"The longest prompts all have {limit:,} tokens by the engine's count, though they differ: it seems to cut "
-            "prompts there, so that these are not what was asked."
+            "prompts there, so that these are not what was asked. Raise its limit."
         )
         yield cell.lamp("prompts", "warning", text)
 
@@ -59,12 +59,18 @@ def _differing(cell: CheckedCell, sent: Ints, differs: Mask) -> str:
         f"where {counted(int(sent[first]), 'token')} went out)"
     )
     if (theirs == ours + 1).all():
-        return f"{said}, always one more: a second beginning-of-sequence token?"
+        return f"{said}, always one more: a second beginning-of-sequence token? Have the server add none."
     if len(np.unique(ours)) > 1 and (theirs < ours).all() and (theirs == theirs[0]).all():
-        return f"{said}, always {theirs[0]:,} where more went out: it cuts prompts there, and answers what is left."
+        return (
+            f"{said}, always {theirs[0]:,} where more went out: it cuts prompts there, and answers what is left. "
+            "Raise its limit."
+        )
     shorter, longer = int((theirs < ours).sum()), int((theirs > ours).sum())
     sizes = "shorter" if not longer else "longer" if not shorter else f"{shorter:,} shorter and {longer:,} longer"
-    return f"{said}, {sizes}: it read other prompts, as by a chat template or tokenizer of its own."
+    return (
+        f"{said}, {sizes}: it read other prompts, as by a chat template or tokenizer of its own. "
+        "Name the target that it serves."
+    )
 
 
 def _ends_at(cell: CheckedCell, told: Mask) -> int | None:

@@ -31,7 +31,8 @@ IN_PROCESS_OK = (
 )
 SCHEDULE_OK = "Requests went out at their planned times."
 ONE_LAUNCH = (
-    "The engine was launched once: intervals show what other prompts would give, not what another launch would."
+    "The engine was launched once: intervals show what other prompts would give, not what another launch would; "
+    "launches: 2 puts that into them."
 )
 MACHINE_FACTS = ("cpu", "cores", "gpus", "platform", "python", "draftmark", "packages", "variables")
 
@@ -72,6 +73,7 @@ def check_client(cell: CheckedCell) -> Iterator[Lamp]:
         text = (
             f"{(late > LATE_S).mean():.0%} of requests went out more than {LATE_S * 1000:.0f} ms after their planned "
             f"time (worst {late.max() * 1000:,.0f} ms): the client could not keep up, and waiting times read too short."
+            " Lower the rate, or give the client a machine of its own."
         )
         yield cell.lamp("client", "warning", text)
     else:
@@ -95,13 +97,14 @@ def check_machines(manifest: RunManifest) -> Iterator[Lamp]:
     changed = Counter(name for one in environments[1:] for name in _differences(environments[0], one))
     if changed:
         text = f"The run was continued on another machine or with other software ({', '.join(changed)} changed)."
+        text += " Run it anew on one."
         yield Lamp(name="launches", level="warning", text=text, cells=[])
 
 
 def check_any_token(cells: Sequence[CellSummary]) -> Iterator[Lamp]:
     """Yield a fault for a run in which not one turn succeeded: it measured nothing."""
     if not any(cell.turns_ok for cell in cells):
-        text = "Not one turn succeeded, so this run measured nothing."
+        text = "Not one turn succeeded, so this run measured nothing: see the failures."
         yield Lamp(name="values", level="fault", text=text, cells=[])
 
 

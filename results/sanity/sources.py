@@ -88,7 +88,7 @@ def _statistics(cell: CheckedCell) -> Iterator[Lamp]:
             f"In {counted(int(differs.sum()), 'turn')} the step records contradict the engine's statistics of the same "
             f"request (first in question {columns.questions[columns.question[turn]]}: "
             + ", ".join(f"{ours[name][turn]:g} against {told[name][turn]} {name.replace('_', ' ')}" for name in _NAMES)
-            + ")."
+            + "): do not use acceptance."
         )
         yield cell.lamp("identities", "fault", text)
 
@@ -101,7 +101,7 @@ def _counters(cell: CheckedCell) -> Iterator[Lamp]:
         elif wrong := _contradictions(cell, window, here):
             text = (
                 f"In launch {window['launch']} the records contradict the engine's counters: {', '.join(wrong)}. "
-                "Nothing else was in flight, and both counted the same tokens."
+                "Nothing else was in flight, and both counted the same tokens: do not use acceptance."
             )
             yield cell.lamp("identities", "fault", text)
 
@@ -131,20 +131,21 @@ def _other_tokens(cell: CheckedCell, window: dict[str, Any]) -> Iterator[Lamp]:
     if generated == 0 and ours > 0:
         text = (
             f"In launch {window['launch']} the engine's counters stood still while its turns had {ours:,.0f} tokens: "
-            "they cannot be held against the records."
+            "they cannot be held against the records. See which metrics the server is asked for."
         )
         yield cell.lamp("identities", "note", text)
     elif generated < ours:
         text = (
             f"In launch {window['launch']} the engine's counters have {generated:,.0f} generated tokens, and the "
             f"counts that came with its answers {ours:,.0f}: it cannot have given more than it generated, so one of "
-            "the two is wrong. Speed rests on the second."
+            "the two is wrong. Speed rests on the second: count the tokens of an answer yourself."
         )
         yield cell.lamp("identities", "warning", text)
     elif ours != generated:
         text = (
             f"In launch {window['launch']} the engine counted {generated:,.0f} generated tokens and its turns have "
-            f"{ours:,.0f}: something else was in flight, so its counters cannot be held against the records."
+            f"{ours:,.0f}: something else was in flight, so its counters cannot be held against the records. Send "
+            "it nothing else meanwhile."
         )
         yield cell.lamp("identities", "note", text)
 

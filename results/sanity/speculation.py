@@ -76,11 +76,13 @@ def _draft_length(cell: CheckedCell) -> Iterator[Lamp]:
     if drafted > limit:
         text = (
             f"A step drafted {drafted} tokens although D is {limit}: the engine did not use the draft length asked for."
+            " Set its own to that."
         )
         yield cell.lamp("speculation", "fault", text)
     elif delivered > limit + 1:
         text = (
-            f"A step delivered {delivered} tokens although D = {limit} allows {limit + 1}: these are no single steps."
+            f"A step delivered {delivered} tokens although D = {limit} allows {limit + 1}: these are no single steps. "
+            "Do not use what is counted per step."
         )
         yield cell.lamp("speculation", "fault", text)
     elif 0 < drafted < limit:

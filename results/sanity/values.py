@@ -33,7 +33,7 @@ def check_values(cell: CheckedCell) -> Iterator[Lamp]:
         return
     found = [*_stamps(cell), *_tokens(cell)]
     found += [
-        cell.lamp("values", "fault", f"{text}: the number cannot be true.")
+        cell.lamp("values", "fault", f"{text}: the number cannot be true. Use none of this cell.")
         for text in impossible_metrics(cell.summary.metrics, draft_length=cell.summary.draft_length)
     ]
     yield from found
@@ -49,7 +49,8 @@ def _stamps(cell: CheckedCell) -> Iterator[Lamp]:
     number = int((columns.ok & backwards).sum())
     if number:
         text = (
-            f"In {counted(number, 'turn')} time runs backwards (an answer ends before it starts): stamps are mixed up."
+            f"In {counted(number, 'turn')} time runs backwards (an answer ends before it starts): stamps are mixed up. "
+            "Use no times."
         )
         yield cell.lamp("values", "fault", text)
 
@@ -60,7 +61,9 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
     beyond = columns.ok & (columns.impossible > 0)
     unknown = int((columns.ok & (columns.tokens < 0) & ~beyond).sum())
     if empty == summary.turns_ok:
-        yield cell.lamp("values", "fault", "No turn gave a single token, so nothing was measured.")
+        yield cell.lamp(
+            "values", "fault", "No turn gave a single token, so nothing was measured. See what the server sends."
+        )
         throughput = summary.metrics.get("output_tps")
         if throughput is not None and throughput.value:
             yield cell.lamp("values", "fault", "There is a throughput although there are no tokens.")
@@ -75,7 +78,8 @@ def _tokens(cell: CheckedCell) -> Iterator[Lamp]:
         )
         yield cell.lamp("values", "warning", text)
     if unknown:
-        text = f"The engine did not say how many tokens {counted(unknown, 'turn')} gave."
+        text = f"The engine did not say how many tokens {counted(unknown, 'turn')} gave: "
+        text += "name the target (its tokenizer counts them), or ask the server for usage."
         yield cell.lamp("values", "warning", text)
 
 

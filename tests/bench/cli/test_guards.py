@@ -60,7 +60,7 @@ def test_an_honest_server_lights_none_of_them(lamps: Callable[..., list[Lamp]]) 
     found = lamps()
     assert [lamp for lamp in found if lamp.name == "prompts"] == []
     assert [lamp.text for lamp in found if lamp.name == "answers"] == [
-        "Every answer was cut at max_tokens, so nothing is known about how these texts end."
+        "Every answer was cut at max_tokens, so nothing is known about how these texts end: raise max_tokens."
     ]
     assert not any("prefix cache" in lamp.text for lamp in found)
 
@@ -102,4 +102,4 @@ def test_prompts_that_were_read_otherwise_are_told_with_the_targets_tokenizer_at
         said = call("run", plan, "--out", tmp_path / "run", "--quiet")
     assert said.code == 0, said.err
     (text,) = [lamp.text for lamp in summarise(RunStore.read(tmp_path / "run")).lamps if lamp.name == "prompts"]
-    assert text.endswith(words)
+    assert words in text

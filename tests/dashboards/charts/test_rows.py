@@ -27,7 +27,7 @@ def test_short_names_stand_left_in_a_margin_that_holds_them() -> None:
         ("ngram D=3", "right"),
         ("draft-model D=3", "right"),
     ]
-    assert figure.layout.margin.l >= 7 * len("draft-model D=3")
+    assert figure.layout.margin.l >= 8 * len("draft-model D=3")
 
 
 def test_one_long_name_puts_all_above_their_rows_and_gives_the_chart_its_width() -> None:
@@ -45,7 +45,11 @@ def test_a_name_that_is_too_long_keeps_both_of_its_ends() -> None:
     assert shown.endswith("temperature=0)")
 
 
-def test_a_heading_is_bold_and_never_widens_the_margin() -> None:
+def test_wide_letters_widen_the_margin() -> None:
+    assert built("wwww D=4").layout.margin.l > built("iiii D=4").layout.margin.l
+
+
+def test_a_heading_is_bold_and_widens_the_margin_up_to_a_limit() -> None:
     figure = rows_canvas(
         [Line("a very long name of a category", heading=True), Line("ngram D=3")], axis("x"), height=20
     )
@@ -53,6 +57,12 @@ def test_a_heading_is_bold_and_never_widens_the_margin() -> None:
     assert heading.text == "<b>a very long name of a category</b>"
     assert (heading.xanchor, name.xanchor) == ("left", "right")
     assert heading.xshift == 2 - figure.layout.margin.l
+    assert heading.bgcolor == "var(--panel)"
+    margins = [
+        rows_canvas([Line("c" * length, heading=True), Line("ngram D=3")], axis("x"), height=20).layout.margin.l
+        for length in (4, 14, 30, 90)
+    ]
+    assert margins[0] < margins[1] < margins[2] == margins[3]
 
 
 def test_columns_of_numbers_stand_in_the_margin_one_beside_the_other() -> None:

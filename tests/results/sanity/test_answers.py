@@ -58,7 +58,7 @@ class TestShort:
     def test_nothing_else_is_a_fault(self, of: Callable[..., list[tuple[str, str]]]) -> None:
         ((level, text),) = of(1, 1, 0)
         assert level == "fault"
-        assert text.endswith("no decode step was measured, and nothing can be said of acceptance or speed.")
+        assert "no decode step was measured, and nothing can be said of acceptance or speed." in text
 
     def test_a_plan_that_asks_for_one_token_gets_what_it_asked_for(
         self, of: Callable[..., list[tuple[str, str]]]
@@ -110,6 +110,13 @@ def test_answers_that_were_all_cut_are_noted(make_checked: MakeChecked, make_tur
     assert said(make_checked([*cut, make_turn("p9", output_tokens=2, finish_reason="eos")])) == [("ok", OK)]
 
 
+def test_every_doubt_about_answers_ends_in_what_to_do(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
+    assert CUT.endswith(": raise max_tokens.")
+    turns = [make_turn(f"p{n}", output_tokens=8, finish_reason=("context", "eos")[n]) for n in range(2)]
+    ((_, text),) = said(make_checked(turns))
+    assert text.endswith("raise that limit, or lower max_tokens.")
+
+
 def test_answers_cut_before_max_tokens_are_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     turns = [make_turn(f"p{n}", output_tokens=8, finish_reason=("context", "eos", "eos")[n]) for n in range(3)]
     ((level, text),) = said(make_checked(turns))
@@ -135,7 +142,8 @@ class TestLoops:
         assert lamp.cells == ["g-ngram", "g-suffix"]
         assert lamp.text == (
             "30% of the answers mostly repeat themselves, without speculation too: such loops are easy to draft, by "
-            "copying above all, so acceptance and speed-up are flattered."
+            "copying above all, so acceptance and speed-up are flattered. Take another suite or a larger target; "
+            "looping_answers has each arm's share."
         )
 
     def test_suites_share_a_sentence_that_spans_them(self, cell: Loops) -> None:

@@ -166,4 +166,4 @@ def test_where_drift_cannot_be_judged_the_lamp_says_so(
     )
     found = [(lamp.level, lamp.text) for cells in ([base, control], [twice, control]) for lamp in check_baseline(cells)]
     assert found == [("unjudged", f"{OK} {DRIFT_UNJUDGED}"), ("ok", OK)]
-    assert "fewer than 3 prompts were answered in two repeats" in DRIFT_UNJUDGED
+    assert "fewer than 3 prompts were answered in two repeats; set repeats: 2." in DRIFT_UNJUDGED

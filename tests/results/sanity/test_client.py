@@ -31,6 +31,7 @@ def test_the_worst_window_decides(
 ) -> None:
     (lamp,) = check_lateness(replace(make_checked([make_turn()]), engine={"windows": windows}))
     assert (lamp.name, lamp.level) == ("client", level)
+    assert ("client_processes" in lamp.text) is (level != "ok")
 
 
 @pytest.mark.parametrize("engine", [None, {}, {"windows": [{"before": {}, "after": {}}]}, {"windows": [window(None)]}])

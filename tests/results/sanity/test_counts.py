@@ -72,14 +72,14 @@ def test_a_turn_whose_counts_disagree_is_named(
 
 def test_more_broken_turns_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     (lamp,) = check_counts(make_checked([turn(make_turn, f"p{n}", ids=[1] * 6) for n in range(4)], NGRAM))
-    assert lamp.text.endswith("3 more of this kind.")
+    assert "; 3 more of this kind. " in lamp.text
 
 
 def test_chunks_that_lack_tokens_are_named(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     (lamp,) = check_counts(make_checked([turn(make_turn), turn(make_turn, "p2", chunks=[1, 3, 1, 1])], NGRAM))
     assert (lamp.level, lamp.text) == (
         "fault",
-        "In 1 turn the pieces that arrived hold another number of tokens than the answer.",
+        "In 1 turn the pieces that arrived hold another number of tokens than the answer. Do not use times per token.",
     )
 
 

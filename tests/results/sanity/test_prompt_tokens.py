@@ -40,13 +40,15 @@ def test_one_more_everywhere_is_a_second_beginning(said: Said) -> None:
     assert (name, level) == ("prompts", "warning")
     assert "In 2 turns" in text
     assert "first in question p0: 42 where 41 tokens went out" in text
-    assert text.endswith("always one more: a second beginning-of-sequence token?")
+    assert text.endswith("always one more: a second beginning-of-sequence token? Have the server add none.")
 
 
 def test_other_differences_are_other_prompts(said: Said) -> None:
     ((_, level, text),) = said((41, 42), (7, 30))
     assert level == "warning"
-    assert text.endswith("it read other prompts, as by a chat template or tokenizer of its own.")
+    assert text.endswith(
+        "it read other prompts, as by a chat template or tokenizer of its own. Name the target that it serves."
+    )
 
 
 def test_what_is_unknown_is_not_compared(said: Said) -> None:
@@ -63,7 +65,9 @@ def test_which_way_they_differ_is_told(said: Said) -> None:
 def test_prompts_that_all_end_at_one_length_were_cut_there(said: Said) -> None:
     ((_, level, text),) = said((4100, 4096), (9000, 4096), (12, 12))
     assert level == "warning"
-    assert text.endswith("always 4,096 where more went out: it cuts prompts there, and answers what is left.")
+    assert text.endswith(
+        "always 4,096 where more went out: it cuts prompts there, and answers what is left. Raise its limit."
+    )
 
 
 def test_prompts_of_one_length_show_no_limit(said: Said) -> None:

@@ -107,6 +107,7 @@ def test_launches_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) ->
     twice = make_checked([make_turn("p1", launch=0), make_turn("p2", launch=3)])
     failed = make_checked([make_turn("p1", launch=0), make_turn("p2", launch=1, status="failed")])
     assert [(lamp.level, lamp.text) for lamp in check_launches(once)] == [("note", ONE_LAUNCH)]
+    assert "launches: 2" in ONE_LAUNCH
     assert [(lamp.level, lamp.text) for lamp in check_launches(twice)] == [("ok", "The engine was launched 2 times.")]
     assert [lamp.level for lamp in check_launches(failed)] == ["note"]
 

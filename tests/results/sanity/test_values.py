@@ -46,7 +46,9 @@ def test_answers_without_a_token_measure_nothing(
     make_checked: MakeChecked, make_turn: MakeTurn, make_metric: MakeMetric
 ) -> None:
     turns = [make_turn("p1", output_tokens=0), make_turn("p2", output_tokens=0)]
-    assert levels(make_checked(turns)) == [("fault", "No turn gave a single token, so nothing was measured.")]
+    assert levels(make_checked(turns)) == [
+        ("fault", "No turn gave a single token, so nothing was measured. See what the server sends.")
+    ]
     cell = make_checked(turns, metrics={"output_tps": make_metric(12.0, unit="tokens/s")})
     assert ("fault", "There is a throughput although there are no tokens.") in levels(cell)
 
@@ -102,7 +104,8 @@ def test_an_impossible_metric_is_a_fault(
     make_checked: MakeChecked, make_turn: MakeTurn, make_metric: MakeMetric
 ) -> None:
     cell = make_checked([make_turn(output_tokens=2)], metrics={"coverage": make_metric(2.0)})
-    assert levels(cell) == [("fault", "coverage is 2, and a share lies between 0 and 1: the number cannot be true.")]
+    text = "coverage is 2, and a share lies between 0 and 1: the number cannot be true. Use none of this cell."
+    assert levels(cell) == [("fault", text)]
 
 
 class TestImpossibleCounts:
