@@ -81,6 +81,8 @@ class Asks:
 
     response_format: bool = False
     """Some answers must have a form."""
+    prompts_with_form: tuple[str, ...] = ()
+    """Names of the prompts whose answers must."""
     own_template: bool = False
     """Prompts are rendered by a template of the plan's own, which a server asked in messages would not use."""
 
@@ -216,6 +218,10 @@ class BackendSpec(BaseModel):
         """Say why this backend cannot be asked such turns, with what to do; null if it can."""
         del asks
         return None
+
+    def asked_in_messages(self) -> bool:
+        """Say whether every turn goes as messages, known before the engine starts: no turn needs ids then."""
+        return False
 
     def thinking_problem(self, options: Mapping[str, Any], *, kept: bool, ids: bool) -> str | None:
         """Say what `RendersMessages` does as far as it is known before the engine starts."""

@@ -146,6 +146,13 @@ class OpenaiSpec(AskedOverHttp):
         ids_alone = self.send == "ids" or (self.send == "auto" and known is not None and known.takes_ids)
         return template_problem(asks, ids_alone=ids_alone, beside_ids=beside_ids)
 
+    def asked_in_messages(self) -> bool:
+        """Say so where the plan does, or the dialect takes no ids."""
+        from draftmark.backends.http.dialects import dialect_of
+
+        no_ids = self.dialect is not None and not dialect_of(self.dialect).takes_ids
+        return self.send == "messages" or (self.send == "auto" and no_ids)
+
     def served_model(self) -> str:
         """Return the model's name on the server."""
         return self.model

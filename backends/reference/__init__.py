@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ReferenceSpec", "drafter_spec"]
 
+NAMED = 5
+"""Prompts that a sentence names; of more their number is told."""
+
 _DRAFTERS: dict[str, type[DrafterSpec]] = {
     "none": NoneSpec,
     "ngram": NgramSpec,
@@ -61,9 +64,12 @@ class ReferenceSpec(BackendSpec):
         """Say that answers have no form here."""
         if not asks.response_format:
             return None
+        number, names = len(asks.prompts_with_form), ", ".join(asks.prompts_with_form[:NAMED])
+        more = f" and {number - NAMED:,} more" if number > NAMED else ""
+        which = f"{number:,} prompts of this plan ask for ({names}{more})" if names else "prompts of this plan ask for"
         return (
-            "the reference engine cannot hold answers to a form (response_format), which prompts of this plan ask for; "
-            "use vLLM or a server, or take these prompts out"
+            f"the reference engine cannot hold answers to a form (response_format), which {which}; use vLLM or a "
+            "server, or take these prompts out (suites from-traffic --without response_format leaves them out of a log)"
         )
 
     def context_limit(self, target: str) -> int | None:

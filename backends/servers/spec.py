@@ -126,6 +126,12 @@ class ServerSpec(AskedOverHttp):
         known = dialect_of(self.dialect)
         return template_problem(asks, ids_alone=known.takes_ids, beside_ids=known.completions_take_format)
 
+    def asked_in_messages(self) -> bool:
+        """Say so of servers that take no ids."""
+        from draftmark.backends.http.dialects import dialect_of
+
+        return not dialect_of(self.dialect).takes_ids
+
     def create(self, target: str) -> Backend:
         """Build the backend for a target; nothing is started yet."""
         from draftmark.backends.servers.backend import LaunchedBackend

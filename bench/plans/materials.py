@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.thinking import Thinking, thinking_of
 from draftmark.results.records import ModelIdentity, PromptRecord, SuiteIdentity
@@ -35,11 +35,14 @@ class Materials:
     chat_template_hash: str | None = None
     """sha256 of the plan's own template; null where it is the target's, or there is none."""
     thinking: Thinking = field(default_factory=Thinking)
+    needs_ids: bool = True
+    """False where every turn goes to a server as messages: ids are for lengths alone then, and null where the template
+    that is at hand cannot render a prompt, with tools for one."""
 
     @cached_property
     def first(self) -> FirstPrompts:
         """The first turn of every conversation, rendered when first asked for; raises as `first_prompts` does."""
-        return first_prompts(self.suites, self.renderer)
+        return first_prompts(self.suites, self.renderer, needs_ids=self.needs_ids)
 
 
 def gather(plan: Plan) -> Materials:
@@ -62,7 +65,8 @@ def gather(plan: Plan) -> Materials:
     renderer.template_options |= thinking.options
     suites = tuple(spec.load(renderer) for spec in plan.suites)
     own = None if plan.chat_template in ("model", "none") else text_hash(template_file(plan.chat_template))
-    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking)
+    needs_ids = not all(backend.asked_in_messages() for backend in plan.backends)
+    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking, needs_ids)
 
 
 def _served(name: str) -> ModelIdentity:
@@ -70,24 +74,43 @@ def _served(name: str) -> ModelIdentity:
     return ModelIdentity(name=name)
 
 
-def first_prompts(suites: Iterable[Suite], renderer: ConversationRenderer | None) -> FirstPrompts:
-    """Render the first turn of every conversation; raise `SuiteError` naming the one that cannot be rendered."""
+def rendered(
+    renderer: ConversationRenderer | None, conversation: list[dict[str, Any]], prompt: Prompt, *, needs_ids: bool
+) -> tuple[int, ...] | None:
+    """Return a conversation's ids; null without a renderer, and where there are none and none are needed.
+
+    Raises `SuiteError` where ids are needed that cannot be rendered.
+    """
+    if renderer is None:
+        return None
+    try:
+        return tuple(renderer.prompt_ids(conversation, prompt.tools))
+    except SuiteError:
+        if needs_ids:
+            raise
+        return None
+
+
+def first_prompts(
+    suites: Iterable[Suite], renderer: ConversationRenderer | None, *, needs_ids: bool = True
+) -> FirstPrompts:
+    """Render the first turn of every conversation; raise `SuiteError` naming the one that cannot be rendered.
+
+    Where ids are not needed, those that cannot be rendered are null instead.
+    """
     found: FirstPrompts = {}
     for suite in suites:
         for prompt in suite.prompts:
-            if renderer is None:
-                found[suite.name, prompt.question_id] = None
-                continue
             try:
-                ids = renderer.prompt_ids(messages(prompt, []), prompt.tools)
+                ids = rendered(renderer, messages(prompt, []), prompt, needs_ids=needs_ids)
             except SuiteError as fault:
                 raise SuiteError(f"{suite.name}, question {prompt.question_id!r}: {fault}") from fault
-            if prompt.prompt_tokens is not None and len(ids) != prompt.prompt_tokens:
+            if ids is not None and prompt.prompt_tokens is not None and len(ids) != prompt.prompt_tokens:
                 raise SuiteError(
                     f"{suite.name}, question {prompt.question_id!r} should have {prompt.prompt_tokens} tokens, but has "
                     f"{len(ids)} with this target's template"
                 )
-            found[suite.name, prompt.question_id] = tuple(ids)
+            found[suite.name, prompt.question_id] = ids
     return found
 
 

@@ -95,7 +95,9 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
 
 def _request_problems(plan: Plan, materials: Materials) -> list[Problem]:
     """Return what backends cannot be asked that the suites' requests ask."""
-    forms = any(prompt.response_format is not None for suite in materials.suites for prompt in suite.prompts)
-    asks = Asks(response_format=forms, own_template=materials.chat_template_hash is not None)
+    prompts = [prompt for suite in materials.suites for prompt in suite.prompts]
+    forms = tuple(prompt.question_id for prompt in prompts if prompt.response_format is not None)
+    own = materials.chat_template_hash is not None
+    asks = Asks(response_format=bool(forms), prompts_with_form=forms, own_template=own)
     told = [(index, backend.request_problem(asks)) for index, backend in enumerate(plan.backends)]
     return [Problem(("backends", index), sentence) for index, sentence in told if sentence is not None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from draftmark.bench.plans.materials import rendered
 from draftmark.bench.running.earlier import Earlier
 from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded, request_hash
 
@@ -57,9 +58,15 @@ class Questions:
     """
 
     def __init__(
-        self, renderer: ConversationRenderer | None, first: FirstPrompts, earlier: Earlier | None = None
+        self,
+        renderer: ConversationRenderer | None,
+        first: FirstPrompts,
+        earlier: Earlier | None = None,
+        *,
+        needs_ids: bool = True,
     ) -> None:
         self._renderer = renderer
+        self._needs_ids = needs_ids
         self._first = first
         self._earlier = earlier or Earlier()
         self._answers: dict[tuple[str, str, int], dict[int, dict[str, str]]] = {}
@@ -108,7 +115,7 @@ class Questions:
         return self._rendered(prompt, [one | next(left) if one["role"] == "assistant" else one for one in conversation])
 
     def _rendered(self, prompt: Prompt, conversation: list[dict[str, Any]]) -> Question:
-        ids = None if self._renderer is None else tuple(self._renderer.prompt_ids(conversation, prompt.tools))
+        ids = rendered(self._renderer, conversation, prompt, needs_ids=self._needs_ids)
         return self._asked(prompt, conversation, ids)
 
     def _asked(self, prompt: Prompt, conversation: list[dict[str, Any]], ids: tuple[int, ...] | None) -> Question:

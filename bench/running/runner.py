@@ -141,7 +141,8 @@ class _Run:
         self._clock = clock
         self._zero_s = clock()
         self._pace = Pace()
-        self._questions = Questions(materials.renderer, first, Earlier(materials.thinking, plan.earlier_reasoning))
+        earlier = Earlier(materials.thinking, plan.earlier_reasoning)
+        self._questions = Questions(materials.renderer, first, earlier, needs_ids=materials.needs_ids)
         self._lengths = first_lengths(materials.suites, first)
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}

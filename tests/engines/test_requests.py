@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
 
-TEMPLATE = Path(__file__).with_name("tools.jinja")
+TEMPLATE = Path(__file__).parents[2] / "examples" / "chatml-tools.jinja"
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "door"}'}}
 TALK = [

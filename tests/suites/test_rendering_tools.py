@@ -11,7 +11,7 @@ import pytest
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.rendering import Renderer
 
-TEMPLATE = Path(__file__).with_name("tools.jinja")
+TEMPLATE = Path(__file__).parents[2] / "examples" / "chatml-tools.jinja"
 LOOK = {"type": "function", "function": {"name": "look"}}
 
 
@@ -24,22 +24,41 @@ def conversation(answer: str = "shut", place: str = "door") -> list[dict[str, An
     ]
 
 
-@pytest.fixture
-def showing(tokenizer: Any) -> Any:
+@pytest.fixture(autouse=True)
+def _template_is_put_back(tokenizer: Any) -> Any:
     kept = tokenizer.chat_template
-    yield Renderer(tokenizer, chat_template=str(TEMPLATE))
+    yield
     tokenizer.chat_template = kept
+
+
+@pytest.fixture
+def showing(tokenizer: Any) -> Renderer:
+    return Renderer(tokenizer, chat_template=str(TEMPLATE))
 
 
 def test_a_template_of_ones_own_is_handed_the_tools_and_arguments_as_objects(showing: Renderer, tokenizer: Any) -> None:
     text = (
-        '<|im_start|>system\nTools: [{"type": "function", "function": {"name": "look"}}]<|im_end|>\n'
+        "<|im_start|>system\nFunctions that you may call, one on a line:\n"
+        '{"type": "function", "function": {"name": "look"}}\n'
+        'To call one, write <tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>.<|im_end|>\n'
         "<|im_start|>user\nIs it shut?<|im_end|>\n"
-        '<|im_start|>assistant\nCALL look {"at": "door"}<|im_end|>\n'
+        '<|im_start|>assistant\n<tool_call>{"name": "look", "arguments": {"at": "door"}}</tool_call><|im_end|>\n'
         "<|im_start|>tool\nshut<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
     assert showing.prompt_ids(conversation(), [LOOK]) == tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_the_example_keeps_the_system_message_and_what_an_answer_says_beside_its_calls(
+    showing: Renderer, tokenizer: Any
+) -> None:
+    talk = [{"role": "system", "content": "Be brief."}, *conversation()]
+    calls = talk[2]["tool_calls"]
+    talk[2] = {**talk[2], "content": "Twice.", "tool_calls": [*calls, *calls]}
+    call = '<tool_call>{"name": "look", "arguments": {"at": "door"}}</tool_call>'
+    text = showing.decode(showing.prompt_ids(talk, [LOOK]))
+    assert text.startswith("system\nBe brief.\n\nFunctions that you may call")
+    assert f"assistant\nTwice.\n{call}\n{call}\n" in text
 
 
 def test_a_template_that_leaves_tools_or_calls_out_is_refused_with_the_way_out(renderer: Renderer) -> None:

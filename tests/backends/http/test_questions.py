@@ -76,3 +76,26 @@ def test_what_a_backend_cannot_be_asked_is_said_before_it_starts(
 ) -> None:
     said = backend.request_problem(asks)
     assert said is None if sentence is None else sentence in said
+
+
+def test_the_reference_engine_names_the_prompts_that_ask_for_a_form() -> None:
+    said = ReferenceSpec().request_problem(Asks(response_format=True, prompts_with_form=tuple("abcdefg"))) or ""
+    assert "which 7 prompts of this plan ask for (a, b, c, d, e and 2 more)" in said
+    assert "--without response_format" in said
+
+
+@pytest.mark.parametrize(
+    ("backend", "messages"),
+    [
+        (ReferenceSpec(), False),
+        (spec(send="messages"), True),
+        (spec(send="messages", dialect="vllm"), True),
+        (spec(dialect="openai"), True),
+        (spec(), False),
+        (spec(dialect="vllm"), False),
+        (spec(send="ids", dialect="openai"), False),
+        (VllmServerSpec(), False),
+    ],
+)
+def test_it_is_known_before_whether_all_turns_go_as_messages(backend: Any, messages: bool) -> None:
+    assert backend.asked_in_messages() is messages

@@ -32,7 +32,9 @@ LOG = [
 ]
 
 
-def replayed(call: Callable[..., Any], tmp_path: Path, **plan: Any) -> tuple[RunStore, dict[str, dict[str, Any]]]:
+def replayed(
+    call: Callable[..., Any], tmp_path: Path, send: str = "auto", **plan: Any
+) -> tuple[RunStore, dict[str, dict[str, Any]]]:
     """Replay the log against a mock server; return the run, and what arrived of each request by its last message."""
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(line) + "\n" for line in LOG))
@@ -40,7 +42,7 @@ def replayed(call: Callable[..., Any], tmp_path: Path, **plan: Any) -> tuple[Run
     with mock_process(MockSettings(dialect="openai", ttft_s=0.002, step_s=0.001)) as url:
         whole = {
             "name": "replay",
-            "backends": [{"kind": "openai", "base_url": url, "model": "mock-model"}],
+            "backends": [{"kind": "openai", "base_url": url, "model": "mock-model", "send": send}],
             "drafters": [{"kind": "none"}],
             "suites": [{"kind": "jsonl", "path": str(report.suite)}],
             "load": {"kind": "trace", "path": str(report.trace)},
@@ -77,6 +79,16 @@ def test_recorded_sampling_tools_and_forms_arrive_and_are_on_record(
     assert (turns["a"].output_tokens, turns["c"].output_tokens) == (5, 8)
     assert turns["c"].sampling is None
     assert turns["b"].scheduled_s is not None
+
+
+def test_a_target_whose_template_leaves_tools_out_keeps_no_server_from_getting_them(
+    plain_call: Callable[..., Any], tmp_path: Path, tiny_target: Path
+) -> None:
+    store, arrived = replayed(plain_call, tmp_path, "messages", target=str(tiny_target), chat_template="none")
+    assert (arrived["shut"]["messages"], arrived["shut"]["tools"]) == (TALK, [TOOL])
+    ids = {prompt.question_id: prompt.prompt_ids for prompt in store.prompts()}
+    assert ids["a"] is None
+    assert ids["c"]
 
 
 def test_by_default_the_plans_sampling_holds_for_all(plain_call: Callable[..., Any], tmp_path: Path) -> None:

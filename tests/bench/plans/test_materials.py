@@ -9,6 +9,7 @@ import pytest
 
 from draftmark.bench.plans.materials import draft_models, first_prompts, prompt_records
 from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.running.questions import Questions
 from draftmark.suites.conversation import ids_hash, messages, text_hash
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
 
@@ -56,6 +57,15 @@ class Refusing:
 def test_a_prompt_that_cannot_be_rendered_is_named(make_suite: Callable[..., Suite]) -> None:
     with pytest.raises(SuiteError, match="talk, question 'q0': the template refuses this"):
         first_prompts([make_suite("a", name="talk")], Refusing())
+
+
+def test_where_no_turn_needs_ids_a_prompt_that_cannot_be_rendered_has_none(make_suite: Callable[..., Suite]) -> None:
+    suite = make_suite("a", name="talk")
+    assert first_prompts([suite], Refusing(), needs_ids=False) == {("talk", "q0"): None}
+    asked = Questions(Refusing(), {("talk", "q0"): None}, needs_ids=False).opening(suite.prompts[0])
+    assert (asked.ids, asked.messages) == (None, ({"role": "user", "content": "a"},))
+    with pytest.raises(SuiteError, match="refuses this"):
+        Questions(Refusing(), {}).opening(suite.prompts[0])
 
 
 def test_a_prompt_that_misses_its_exact_length_is_refused(fake: Any) -> None:
