@@ -36,10 +36,20 @@ def validate(
 
 
 def most_tokens(prepared: Prepared) -> int:
-    """Return the most tokens that one answer can have: the plan's, or a request's own where these are replayed."""
-    suites = prepared.materials.suites if prepared.plan.request_sampling == "recorded" else ()
-    own = (prompt.sampling.max_tokens for suite in suites for prompt in suite.prompts if prompt.sampling is not None)
-    return max([prepared.plan.sampling.max_tokens, *(tokens for tokens in own if tokens is not None)])
+    """Return the most tokens that all answers can have together, those of warm-up included.
+
+    Where requests keep their own sampling, each has its own limit.
+    """
+    from draftmark.bench.plans.fits import longest_answers
+
+    plan, total = prepared.plan, prepared.warmup_turns * prepared.plan.sampling.max_tokens
+    for group in prepared.groups:
+        limits = longest_answers(plan, group.suite)
+        turns = sum(cell.expected_turns for cell in group.running)
+        prompts = [one.prompt for one in group.arrivals] or group.suite.prompts
+        most = sum(limits[prompt.question_id] * len(prompt.turns) for prompt in prompts)
+        total += turns // sum(len(prompt.turns) for prompt in prompts) * most
+    return total
 
 
 def summary_lines(prepared: Prepared) -> list[str]:
@@ -49,9 +59,13 @@ def summary_lines(prepared: Prepared) -> list[str]:
     left_out = [item for arms in prepared.arms for item in arms if item.left_out is not None]
     requests = prepared.measured_turns
     lines = [
-        f"plan {harmless(plan.name)}: {running} cells, {requests} requests and {prepared.warmup_turns} for warm-up, "
-        f"at most {(requests + prepared.warmup_turns) * most_tokens(prepared):,} output tokens"
+        f"plan {harmless(plan.name)}: {running} cell{'s' * (running != 1)}, {requests} requests and "
+        f"{prepared.warmup_turns} for warm-up, at most {most_tokens(prepared):,} output tokens"
     ]
+    if plan.request_sampling == "recorded":
+        lines.append(
+            "request_sampling: recorded (each request by its own max_tokens and temperature where it has them)"
+        )
     starts = prepared.engine_starts
     lines.append(f"{starts} engine start{'s' * (starts > 1)}")
     lines += [

@@ -54,7 +54,7 @@ def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) 
         for suite in suites:
             lengths = _lengths(suite, first)
             full = [name for name, length in lengths.items() if length >= limit]
-            answers = _longest_answers(plan, suite)
+            answers = longest_answers(plan, suite)
             tight = [name for name, length in lengths.items() if limit - answers[name] < length < limit]
             where = (
                 f"{suite.name}: {{}} of {len(lengths)} first turns {{}} the {limit} tokens of {backend.kind}'s context"
@@ -65,7 +65,7 @@ def overflow_warnings(plan: Plan, suites: Sequence[Suite], first: FirstPrompts) 
                 yield f"{where.format(len(tight), 'come close to')} and may be cut before max_tokens: {_named(tight)}"
 
 
-def _longest_answers(plan: Plan, suite: Suite) -> dict[str, int]:
+def longest_answers(plan: Plan, suite: Suite) -> dict[str, int]:
     """Return the most tokens of an answer by question: the plan's, or the request's own where that is replayed."""
     own = {prompt.question_id: prompt.sampling for prompt in suite.prompts if plan.request_sampling == "recorded"}
     found = {name: sampling.max_tokens for name, sampling in own.items() if sampling is not None}

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from draftmark.bench.reporting.display import harmless
-from draftmark.bench.reporting.run_table import DASH, heading, lamps, title
+from draftmark.bench.reporting.run_table import BOUND, DASH, ROUGH, heading, is_bound, lamps, rough, title
 from draftmark.results.acceptance_places import places_of
 
 if TYPE_CHECKING:
@@ -25,20 +25,27 @@ HEADINGS: dict[Kind | None, str] = {
     "output": "by output position",
     "part": "thinking and answer",
 }
-_LEGEND = (
-    "AL: tokens that a step yields. Context length: tokens of prompt and output before the step. "
-    "No interval: too few conversations."
-)
+_LEGEND = "AL: tokens that a step yields. Context length: tokens of prompt and output before the step."
+_FEW = "No interval: too few conversations."
 
 
 def acceptance_lines(summary: RunSummary) -> list[RenderableType]:
     """Return what `show --acceptance` prints, top to bottom."""
     parts: list[RenderableType] = [heading(summary), *lamps(summary)]
+    shown: list[MetricValue] = []
     for group in dict.fromkeys(cell.group for cell in summary.cells):
         cells = [cell for cell in summary.cells if cell.group == group]
         places = places_of(cells)
+        shown += [metric for row in places.rows for metric in row.values.values() if metric.value is not None]
         parts += ["", title(cells[0]), *([_table(places)] if places.rows else []), *_missing(places)]
-    return [*parts, "", Text(_LEGEND, style="dim")]
+    return [*parts, "", *(Text(line, style="dim") for line in _legend(shown))]
+
+
+def _legend(shown: list[MetricValue]) -> list[str]:
+    """Explain the words of the tables, and those marks that stand in one."""
+    few = any(metric.low is None and "are needed" in (metric.note or "") for metric in shown)
+    marks = ((_FEW, few), (BOUND, any(map(is_bound, shown))), (ROUGH, any(map(rough, shown))))
+    return [_LEGEND, *(text for text, used in marks if used)]
 
 
 def _table(places: Places) -> Table:
@@ -68,8 +75,10 @@ def _lines(row: Place, places: Places) -> list[tuple[Text, ...]]:
 def _numbers(metric: MetricValue) -> tuple[str, str, str]:
     if metric.value is None:
         return DASH, DASH, DASH
-    interval = DASH if metric.low is None or metric.high is None else f"[{metric.low:.2f}, {metric.high:.2f}]"
-    return f"{metric.value:.2f}", interval, f"{metric.n:,}"
+    interval = DASH
+    if metric.low is not None and metric.high is not None:
+        interval = f"[{metric.low:.2f}, {metric.high:.2f}]{rough(metric)}"
+    return f"{'~' * is_bound(metric)}{metric.value:.2f}", interval, f"{metric.n:,}"
 
 
 def _missing(places: Places) -> list[Text]:

@@ -47,7 +47,11 @@ _WAITS = (
     ("goodput", "goodput", ".2f", 1),
 )
 """What is said, the metric it is, its format, and what it is multiplied by."""
+_MARKED = ("acceptance_length", "coverage", "draft_overhead", "output_tps", "tpot")
 _LEGEND = "tok/s counts the wait for the first token; ms per token does not."
+BOUND = "~ is inferred: a bound, which the truth may fall short of."
+ROUGH = "rough: an interval from few conversations."
+_COMPARED = "lossless, {n} of {of}: so many answers were compared, all equal; the others could not be."
 
 
 def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[RenderableType]:
@@ -63,8 +67,36 @@ def run_lines(summary: RunSummary, *, by_category: bool = False) -> list[Rendera
         parts += [*_words(overall, void), *_hint(overall, void)]
     parts += [_failures(summary)] if summary.failures else []
     if any(isinstance(part, Table) for part in parts):
-        parts += ["", Text(_LEGEND, style="dim")]
+        parts += ["", *(Text(line, style="dim") for line in (_LEGEND, *_marks(shown)))]
     return parts
+
+
+def _marks(cells: list[CellSummary]) -> list[str]:
+    """Explain the marks that stand in the tables, each once."""
+    values = [cell.metrics.get(name) for cell in cells for name in _MARKED]
+    told = [BOUND] if any(metric is not None and is_bound(metric) for metric in values) else []
+    speedups = [cell.metrics.get("speedup") for cell in cells if not is_baseline(cell)]
+    told += [ROUGH] if any(metric is not None and rough(metric) for metric in speedups) else []
+    partly = [found for cell in cells if (found := _partly_compared(cell)) is not None]
+    return told + [_COMPARED.format(n=n, of=of) for n, of in partly[:1]]
+
+
+def is_bound(metric: MetricValue) -> bool:
+    """Say whether a number is known to lie on one side of the truth only."""
+    return metric.value is not None and " bound" in (metric.note or "")
+
+
+def rough(metric: MetricValue) -> str:
+    """Return the word behind an interval from few conversations; empty for others."""
+    return " rough" if metric.low is not None and "rough" in (metric.note or "") else ""
+
+
+def _partly_compared(cell: CellSummary) -> tuple[int, int] | None:
+    """Return how many answers of how many were compared and equal; null where all were, or some differ."""
+    differing = cell.metrics.get("divergent_turns")
+    if is_baseline(cell) or cell.category is not None or differing is None or differing.value != 0:
+        return None
+    return (differing.n, cell.turns_ok) if differing.n < cell.turns_ok else None
 
 
 def heading(summary: RunSummary) -> Text:
@@ -78,6 +110,8 @@ def heading(summary: RunSummary) -> Text:
     text = Text(harmless(f"{manifest.name}: {target}, {manifest.status}, {measured} of {expected} turns"))
     if summary.elapsed_s is not None:
         text.append(f" in {in_words(summary.elapsed_s)}")
+    if manifest.plan.get("request_sampling") == "recorded":
+        text.append(", request_sampling: recorded")
     return text
 
 
@@ -172,7 +206,9 @@ def _row(cell: CellSummary, verdicts: Counter[str]) -> list[Text | str]:
 
 
 def _number(metric: MetricValue | None, form: str, *, times: float = 1) -> str:
-    return DASH if metric is None or metric.value is None else format(metric.value * times, form)
+    if metric is None or metric.value is None:
+        return DASH
+    return f"{'~' * is_bound(metric)}{metric.value * times:{form}}"
 
 
 def _speedup(cell: CellSummary) -> str:
@@ -183,7 +219,7 @@ def _speedup(cell: CellSummary) -> str:
         return DASH
     if metric.low is None or metric.high is None:
         return f"{metric.value:.2f}x, no interval"
-    return f"{metric.value:.2f}x [{metric.low:.2f}, {metric.high:.2f}]"
+    return f"{metric.value:.2f}x [{metric.low:.2f}, {metric.high:.2f}]{rough(metric)}"
 
 
 def _words(cells: list[CellSummary], void: Mapping[str, str]) -> list[Text]:
@@ -202,7 +238,7 @@ def _words(cells: list[CellSummary], void: Mapping[str, str]) -> list[Text]:
 
 
 def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
-    """Return yes, or how many answers left the baseline's and why; a dash where answers could not be compared.
+    """Return yes, `7 of 11` where no more were compared, or how many answers left the baseline's and why; else a dash.
 
     `verdicts` counts the divergences beyond the control's; one that only differs where the control does says how often.
     """
@@ -212,7 +248,8 @@ def _lossless(cell: CellSummary, verdicts: Counter[str]) -> Text | str:
     if differing is None or differing.value is None:
         return DASH
     if differing.value == 0:
-        return "yes"
+        partly = _partly_compared(cell)
+        return "yes" if partly is None else "{} of {}".format(*partly)
     words = {"fault": ("fault", "bold red"), "unknown": ("unexplained", "yellow"), "numeric-tie": ("tied", "")}
     found = [(verdicts[key], *words[key]) for key in words if verdicts[key]]
     if not found:

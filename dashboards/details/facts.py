@@ -36,6 +36,8 @@ def headline_facts(summary: RunSummary) -> list[str]:
         facts.append(moment(manifest.sessions[0].started_at))
     if isinstance(said := manifest.plan.get("thinking"), str):
         facts.append(f"thinking {said}")
+    if manifest.plan.get("request_sampling") == "recorded":
+        facts.append("request_sampling: recorded")
     if summary.elapsed_s is not None:
         facts.append(duration(summary.elapsed_s))
     if manifest.status != "complete":

@@ -109,3 +109,31 @@ def test_the_mock_server_refuses_what_is_not_the_apis(body: dict[str, Any]) -> N
     asked = json.dumps({"messages": TALK, **body}).encode()
     with pytest.raises(RefusedError):
         read_ask("chat", asked, {}, MockSettings())
+
+
+@pytest.mark.parametrize("load", ["trace", "closed"])
+def test_each_request_counts_with_its_own_max_tokens_before_it_is_asked(
+    plain_call: Callable[..., Any], tmp_path: Path, load: str
+) -> None:
+    # One arm; 5 tokens are the first request's own, and the plan's 8 go to the two others.
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LOG))
+    report = convert_log(tmp_path / "log.jsonl", tmp_path / "suite.jsonl")
+    plan = {
+        "name": "replay",
+        "backends": [{"kind": "openai", "base_url": "http://127.0.0.1:9", "model": "mock-model"}],
+        "drafters": [{"kind": "as-served", "draft_length": 0}],
+        "baseline": False,
+        "suites": [{"kind": "jsonl", "path": str(report.suite)}],
+        "sampling": {"max_tokens": 8},
+        "warmup": 0,
+        **({"load": {"kind": "trace", "path": str(report.trace)}} if load == "trace" else {}),
+    }
+    told = {}
+    for sampling in ("plan", "recorded"):
+        (tmp_path / "plan.yaml").write_text(json.dumps(plan | {"request_sampling": sampling}))
+        said = plain_call("validate", tmp_path / "plan.yaml")
+        assert said.code == 0, said.err
+        told[sampling] = said.out
+    assert "plan replay: 1 cell, 3 requests and 0 for warm-up, at most 24 output tokens" in told["plan"]
+    assert "plan replay: 1 cell, 3 requests and 0 for warm-up, at most 21 output tokens" in told["recorded"]
+    assert ["request_sampling: recorded" in told[sampling] for sampling in ("plan", "recorded")] == [False, True]

@@ -247,6 +247,33 @@ def test_lossless_is_yes_or_what_differs(summary: RunSummary) -> None:
     assert row(text_of(with_metrics(summary, "ngram D=3", divergent_turns=unknown)), "ngram D=3").endswith(" -")
 
 
+def test_answers_that_were_not_compared_are_not_called_lossless(summary: RunSummary) -> None:
+    # 5 turns were answered, and 3 of them compared.
+    assert "so many answers were compared" not in text_of(summary)
+    text = text_of(with_metrics(summary, "ngram D=3", divergent_turns=MetricValue(value=0, n=3, unit="count")))
+    assert row(text, "ngram D=3").endswith(" 3 of 5")
+    assert row(text, "none (control)").endswith(" yes")
+    assert "lossless, 3 of 5: so many answers were compared" in text
+
+
+def test_bounds_and_rough_intervals_are_marked_and_the_marks_explained_once(summary: RunSummary) -> None:
+    plain = text_of(summary)
+    assert "~" not in plain
+    assert "rough" not in plain
+    bound = MetricValue(value=2.45, low=2.4, high=2.5, n=9, unit="tokens", note="inferred, upper bound; rough (9 ...)")
+    speedup = MetricValue(value=1.32, low=1.1, high=1.58, n=9, unit="1", note="rough (11 conversations)")
+    text = text_of(with_metrics(summary, "ngram D=3", acceptance_length=bound, speedup=speedup))
+    assert row(text, "ngram D=3").startswith("~2.45 ")
+    assert "1.32x [1.10, 1.58] rough" in row(text, "ngram D=3")
+    assert text.count("~ is inferred") == text.count("rough: an interval from few conversations.") == 1
+
+
+def test_requests_with_sampling_of_their_own_are_told_in_the_heading(summary: RunSummary) -> None:
+    assert "request_sampling" not in text_of(summary)
+    manifest = summary.manifest.model_copy(update={"plan": summary.manifest.plan | {"request_sampling": "recorded"}})
+    assert "request_sampling: recorded" in text_of(summary.model_copy(update={"manifest": manifest})).splitlines()[0]
+
+
 def left(summary: RunSummary, arm: str, question: str) -> Divergence:
     """A divergence, judged a fault, of one arm's first answer to a question."""
     (cell,) = [cell for cell in summary.cells if cell.arm == arm and cell.category is None]
@@ -318,3 +345,21 @@ def test_where_acceptance_comes_from_has_a_line_per_place_and_no_table_of_arms(c
     assert "thinking and answer: not measured (" in " ".join(said.out.split())
     assert "speed-up" not in said.out
     assert "1 (baseline)" not in said.out
+
+
+def test_the_legend_of_acceptance_explains_what_stands_in_its_tables(summary: RunSummary) -> None:
+    from draftmark.bench.reporting.acceptance_table import acceptance_lines
+
+    def said(note: str, low: float | None) -> str:
+        high = None if low is None else 4.5
+        metric = MetricValue(value=4.0, low=low, high=high, n=10, unit="tokens", note=note)
+        named = dict.fromkeys((name for name in summary.cells[-1].metrics if "acceptance_length" in name), metric)
+        lines = acceptance_lines(with_metrics(summary, "ngram D=3", **named))
+        return "\n".join(str(line) for line in lines[-3:])
+
+    assert "No interval" in said("no interval: 2 conversations, at least 8 are needed", None)
+    whole = said("prompt sampling only", 3.5)
+    assert "No interval" not in whole
+    assert "rough" not in whole
+    assert "rough: an interval from few" in said("rough (11 conversations)", 3.5)
+    assert "~ is inferred" in said("inferred, upper bound", 3.5)

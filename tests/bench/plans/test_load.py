@@ -219,6 +219,7 @@ def test_what_an_open_loop_would_run_is_said_before_it_runs(
     # Three arms; six conversations are nine turns at each rate; warm-up takes three at once and then one.
     assert (prepared.measured_turns, prepared.warmup_turns) == (3 * 2 * 9, 3 * (3 + 1))
     lines = summary_lines(prepared)
+    assert lines[0].startswith(f"plan {plan.name}: 6 cells, 54 requests and 12 for warm-up, ")
     assert "small, constant 2.5/s: 6 conversations begin within 2 s, for each arm" in lines
     assert "small, constant 0.5/s: 6 conversations begin within 10 s, for each arm" in lines
 
