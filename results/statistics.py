@@ -41,6 +41,8 @@ class Interval:
     low: float | None
     high: float | None
     notes: tuple[str, ...]
+    conversations: int | None = None
+    """That it rests on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +117,8 @@ def interval(
     notes.append("prompt sampling only" if launches < 2 else f"{launches} launches")
     low, high = float(np.exp(centre - half)), float(np.exp(centre + half))
     least, greatest = bounds
-    return Interval(
-        low if least is None else max(low, least), high if greatest is None else min(high, greatest), tuple(notes)
-    )
+    low, high = low if least is None else max(low, least), high if greatest is None else min(high, greatest)
+    return Interval(low, high, tuple(notes), count)
 
 
 def union(intervals: Sequence[Interval]) -> Interval:
@@ -127,7 +128,8 @@ def union(intervals: Sequence[Interval]) -> Interval:
     highs = [one.high for one in intervals if one.high is not None]
     if len(lows) < len(intervals) or len(highs) < len(intervals):
         return Interval(None, None, tuple(note for note in notes if note.startswith("no interval")))
-    return Interval(min(lows), max(highs), notes)
+    fewest = min((one.conversations for one in intervals if one.conversations is not None), default=None)
+    return Interval(min(lows), max(highs), notes, fewest)
 
 
 def ratio(sums: Floats) -> Floats:

@@ -27,6 +27,8 @@ class MetricValue(Record):
     unit: str
     """tokens, s, tokens/s, 1 (ratios and shares), count."""
     source: Source | None = None
+    conversations: int | None = None
+    """Conversations that the interval rests on; null without one, and in summaries of before."""
     reason: str | None = None
     """Why there is no value."""
     note: str | None = None

@@ -23,7 +23,13 @@ def sureness(cell: CellSummary, group: Group, lamps: Sequence[Lamp], *, rivals: 
         lamps: The run's lamps; those that are not green for this arm or the baseline are named.
         rivals: Arms that it was chosen from as the best.
     """
-    return (*_interval(cell), *_unfinished(cell, group), *_choice(rivals), *_doubts(group, cell, lamps))
+    return (
+        *_interval(cell),
+        *_uncompared(cell),
+        *_unfinished(cell, group),
+        *_choice(rivals),
+        *_doubts(group, cell, lamps),
+    )
 
 
 def _interval(cell: CellSummary) -> tuple[str, ...]:
@@ -31,7 +37,17 @@ def _interval(cell: CellSummary) -> tuple[str, ...]:
     pairs = f"{metric.n:,} {'pair' if metric.n == 1 else 'pairs'} of answers"
     if metric.high is None:
         return (pairs,)
-    return (f"95% interval from {pairs}", *qualifiers(metric))
+    count = metric.conversations
+    clusters = "" if count is None else f"{count:,} {'conversation' if count == 1 else 'conversations'}, "
+    return (f"95% interval from {clusters}{pairs}", *qualifiers(metric))
+
+
+def _uncompared(cell: CellSummary) -> tuple[str, ...]:
+    """Say of how many answers it is known that they are the baseline's, where some could not be compared."""
+    metric = value_of(cell, "divergent_turns")
+    if metric.value is None or metric.n >= cell.turns_ok:
+        return ()
+    return (f"{metric.n:,} of {cell.turns_ok:,} answers compared with those of no speculation",)
 
 
 def _unfinished(cell: CellSummary, group: Group) -> tuple[str, ...]:

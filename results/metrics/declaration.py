@@ -33,6 +33,8 @@ class Outcome:
     high: float | None = None
     notes: tuple[str, ...] = ()
     reason: str | None = None
+    conversations: int | None = None
+    """That the interval rests on."""
 
 
 def missing(reason: str, *, n: int = 0) -> Outcome:
@@ -83,6 +85,7 @@ class Metric:
             unit=self.unit,
             source=outcome.source if value is not None else None,
             reason=reason if value is None else None,
+            conversations=outcome.conversations if value is not None else None,
             note="; ".join(dict.fromkeys(outcome.notes)) or None,
         )
 

@@ -334,7 +334,8 @@ class Evidence:
                     notes = (*notes, f"baseline rounds differ by {abs(again / value - 1):.1%}")
                 found.append(interval(self.control_round.pairs.sample, values, statistic))
         spans = union(found)
-        return Outcome(value, n, source, spans.low, spans.high, (*notes, *spans.notes))
+        notes = (*notes, *spans.notes)
+        return Outcome(value, n, source, spans.low, spans.high, notes, conversations=spans.conversations)
 
     def pooled(
         self,
@@ -360,7 +361,8 @@ class Evidence:
         if source == "definition":
             return Outcome(value, n=count, source=source, notes=notes)
         found = interval(self.sample, [numerator, denominator], ratio, bounds=bounds)
-        return Outcome(value, count, source, found.low, found.high, (*notes, *found.notes))
+        notes = (*notes, *found.notes)
+        return Outcome(value, count, source, found.low, found.high, notes, conversations=found.conversations)
 
 
 def _of_sums(values: Sequence[Floats], statistic: Statistic) -> float:

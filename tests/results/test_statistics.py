@@ -167,6 +167,10 @@ class TestLaunches:
 
 
 class TestUnion:
+    def test_a_union_rests_on_the_fewest_conversations(self) -> None:
+        assert union([Interval(1.0, 2.0, (), 22), Interval(1.5, 2.5, (), 9)]).conversations == 9
+        assert union([Interval(1.0, 2.0, (), 22), Interval(None, None, ("no interval: why",))]).conversations is None
+
     def test_it_spans_all_rounds(self) -> None:
         found = union([Interval(1.0, 2.0, ("a",)), Interval(1.5, 2.5, ("a", "b"))])
         assert found == Interval(1.0, 2.5, ("a", "b"))

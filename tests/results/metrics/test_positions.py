@@ -184,3 +184,15 @@ def test_turns_of_one_part_alone_need_no_place(stepped_turn: Build, measured: Me
     placed = stepped_turn((3, 3), (3, 1), question_id="a", steps_inferred=True, thinking_tokens=4)
     answer = stepped_turn((3, 3), (3, 1), (0, 0), question_id="b", steps_inferred=True, thinking_tokens=0)
     assert parts(measured(placed, answer)) == ((4.0, 1), (9 / 4, 4))
+
+
+def test_an_interval_tells_how_many_conversations_it_rests_on(stepped_turn: Build, measured: Measure) -> None:
+    # Nine conversations of two turns each, every other with a step that accepts less.
+    turns = [
+        stepped_turn((3, 3), (3, n % 2), question_id=f"q{n}", turn_index=turn) for n in range(9) for turn in range(2)
+    ]
+    metric = measured(*turns)["acceptance_length"]
+    assert metric.low is not None
+    assert (metric.conversations, metric.n) == (9, 36)
+    few = measured(*turns[:4])["acceptance_length"]
+    assert (few.low, few.conversations) == (None, None)
