@@ -9,7 +9,7 @@ from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
 from draftmark.suites.builtin.spec import LENGTHS, LICENCE, SHIPPED, SOURCE, WHOLE
 from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
-from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS
+from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS, Split
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
 from draftmark.suites.reading.hub import INSTALL as HUB_INSTALL
 from draftmark.suites.registry import SUITES
@@ -119,10 +119,16 @@ def _speed_bench() -> list[SuiteListing]:
             source=f"{DATASET} on the Hugging Face hub",
             needs="a prepared file as path, or a revision that has it" if split.rows is None else prepared,
             missing=None,
-            example=f"{{kind: speed-bench, split: {split.name}, limit: 88}}",
+            example=f"{{kind: speed-bench, split: {split.name}, limit: {_limit(split)}}}",
         )
         for split in SPLITS.values()
     ]
+
+
+def _limit(split: Split) -> int:
+    """Return a limit that gives each category as many rows, near 88: 8 of qualitative's 11, 30 of an entropy."""
+    categories = len(split.per_category or ())
+    return 88 if categories == 0 else categories * round(88 / categories + 0.4)
 
 
 def _classics() -> list[SuiteListing]:

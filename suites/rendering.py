@@ -135,8 +135,8 @@ class Renderer:
         if left_out is not None:
             raise SuiteError(
                 f"{self._template} leaves {left_out} out, so that the model would not know of them; name a template "
-                "that shows them (chat_template: PATH.jinja, as vllm serve --chat-template takes), or let a server render "
-                "them (backend openai with send: messages)"
+                "that shows them (chat_template: PATH.jinja, as vllm serve --chat-template takes), or let a server "
+                "render them (backend openai with send: messages)"
             )
         if not self._special:
             return self._encode(text)

@@ -134,9 +134,14 @@ def _fit(against: list[Path], path: Path | None, prepared: Prepared) -> Rules | 
 def resume_command(folder: Path) -> str:
     """Return the command that goes on with a run: as this one was called, quoted for the shell, with its folder."""
     found, (called, *words) = shutil.which("draftmark"), sys.argv
-    program = "draftmark" if found is not None and Path(found).resolve() == Path(called).resolve() else called
+    program = ["draftmark" if found is not None and Path(found).resolve() == Path(called).resolve() else called]
+    if Path(called).name == "__main__.py":
+        python = Path(sys.executable).name
+        at_hand = shutil.which(python)
+        program = [python if at_hand is not None and Path(at_hand) == Path(sys.executable) else sys.executable]
+        program += ["-m", "draftmark"]
     named = any(word == "--out" or word.startswith("--out=") for word in words)
-    return shlex.join([program, *words, *([] if named else ["--out", str(folder)])])
+    return shlex.join([*program, *words, *([] if named else ["--out", str(folder)])])
 
 
 def _server(**told: Any) -> Prepared:

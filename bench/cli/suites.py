@@ -148,12 +148,17 @@ def _show_prompts(suite: Suite) -> None:
         strata.add_row(cell_text(category), cell_text(sub_category), str(count))
     prompts = Table("question_id", "turns", "characters", "begins")
     for prompt in suite.prompts:
-        characters = sum(map(len, prompt.turns))
+        messages = (
+            prompt.messages[: prompt.asked[-1]] if prompt.messages is not None and prompt.asked is not None else ()
+        )
+        recorded = [message.content or "" for message in messages]
+        characters = sum(map(len, recorded or [prompt.system or "", *prompt.turns]))
+        begins = next((one.content or "" for one in messages if one.role == "user"), prompt.turns[0])
         prompts.add_row(
             cell_text(prompt.question_id),
             str(len(prompt.turns)),
             f"{characters:,}",
-            cell_text(prompt.turns[0], limit=60),
+            cell_text(" ".join(begins[:600].split()), limit=60),
         )
     emit_rich(strata, prompts)
 

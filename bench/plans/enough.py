@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from draftmark.bench.plans.arrivals import MOST_ARRIVALS, arrivals
 from draftmark.bench.plans.document import Problem
 from draftmark.results.records.loads import ClosedLoad
+from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from draftmark.bench.plans.arrivals import TraceRow
     from draftmark.bench.plans.plan import Plan
     from draftmark.results.records.loads import OpenLoad
-    from draftmark.suites.prompt import Suite
+    from draftmark.suites.prompt import Suite, SuiteSpec
 
 ROUNDS = 4
 """Conversations that one launch must have for each turn in flight: with fewer, most of the time is spent filling and
@@ -33,10 +34,11 @@ def load_problems(plan: Plan, suites: Sequence[Suite]) -> list[Problem]:
         problem
         for index, load in enumerate(plan.load.loads())
         for suite in filled
+        for spec in [next((one for one, its in zip(plan.suites, suites, strict=False) if its is suite), None)]
         for problem in (
             _too_few(index, load, suite, plan.repeats)
             if isinstance(load, ClosedLoad)
-            else _schedule(load, suite, trace, plan.repeats)
+            else _schedule(load, suite, trace, plan.repeats, spec)
         )
     ]
 
@@ -53,13 +55,30 @@ def _too_few(index: int, load: ClosedLoad, suite: Suite, repeats: int) -> Iterat
         yield Problem(("load", "concurrency", index), text)
 
 
-def _schedule(load: OpenLoad, suite: Suite, trace: Sequence[TraceRow], repeats: int) -> Iterator[Problem]:
+def _left_out(names: Sequence[str], spec: SuiteSpec | None) -> str:
+    """Say that a limit leaves conversations out, where the whole suite has them all."""
+    if spec is None or spec.limit is None:
+        return ""
+    try:
+        whole = spec.model_copy(update={"limit": None}).load(None)
+    except SuiteError:  # an exact length needs a renderer; no trace names its prompts
+        return ""
+    known = {prompt.question_id for prompt in whole.prompts}
+    if not all(name in known for name in names):
+        return ""
+    return f": its limit, {spec.limit:,}, leaves them out; take `limit` away, or cut the log itself (--limit)"
+
+
+def _schedule(
+    load: OpenLoad, suite: Suite, trace: Sequence[TraceRow], repeats: int, spec: SuiteSpec | None
+) -> Iterator[Problem]:
     known = {prompt.question_id for prompt in suite.prompts}
     strangers = dict.fromkeys(row.question_id for row in trace if row.question_id is not None)
     missing = [name for name in strangers if name not in known]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        yield Problem(("load", "path"), f"names question_id {missing[0]!a}{more}, which {suite.name!r} does not have")
+        text = f"names question_id {missing[0]!a}{more}, which {suite.name!r} does not have{_left_out(missing, spec)}"
+        yield Problem(("load", "path"), text)
         return
     coming = arrivals(load, suite, trace, repeats)
     if len(coming) > MOST_ARRIVALS:

@@ -15,8 +15,13 @@ from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
 from draftmark.bench.plans.thinking import thinking_problems, thinking_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from draftmark.suites.prompt import Suite
+
+WARNING = "WARNING: "
+"""How a part of a selection begins that warns."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Prepared:
         """What is worth knowing before it runs: prompts that do not fit. Renders every first turn, once."""
         materials = self.materials
         return [
+            *selection_warnings(materials.suites),
             *overflow_warnings(self.plan, materials.suites, materials.first),
             *thinking_warnings(self.plan, materials.thinking, materials.renderer, materials.suites),
         ]
@@ -91,6 +97,12 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     refuse_all([*found, *_request_problems(plan, materials)])
     refuse_all(overflow_problems(plan, materials.suites, materials.first))
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))
+
+
+def selection_warnings(suites: Sequence[Suite]) -> list[str]:
+    """Return what suites warn of in the words of their selection: rows that are missing."""
+    marked = ((suite.name, part) for suite in suites for part in suite.selection.split("; "))
+    return [f"{name}: {part.removeprefix(WARNING)}" for name, part in marked if part.startswith(WARNING)]
 
 
 def _request_problems(plan: Plan, materials: Materials) -> list[Problem]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from draftmark.backends.http.spec import OpenaiSpec
     from draftmark.suites.prompt import SuiteSpec
+    from draftmark.suites.rendering import Renderer
 
 NAME = "the command line"
 LONGEST_NAME = 200
@@ -61,7 +62,8 @@ def server_plan(asked: Asked) -> dict[str, Any]:
         raise PlanError(NAME, [Problem((), text)])
     length = asked.draft_length if asked.draft_length is not None else (told or 0)
     suites = [suite.model_dump(mode="json", exclude_none=True) for suite in asked.suites]
-    prompts = min(len(spec.load(None).prompts) for spec in asked.suites)
+    renderer = None if asked.target is None else _renderer(asked.target)
+    prompts = min(len(spec.load(renderer).prompts) for spec in asked.suites)
     wanted = ROUNDS * max(asked.concurrency) if max(asked.concurrency) > 1 else 1
     plan: dict[str, Any] = {
         "name": path_ends([model])[model] if is_local_path(model) else model,
@@ -79,6 +81,14 @@ def server_plan(asked: Asked) -> dict[str, Any]:
     if asked.max_tokens is not None:
         plan["sampling"] = {"max_tokens": asked.max_tokens}
     return plan
+
+
+def _renderer(target: str) -> Renderer:
+    from draftmark.backends.models import locate
+    from draftmark.suites.rendering import Renderer
+
+    path, options = locate(target).pretrained()
+    return Renderer.load(path, **options)
 
 
 def _look(backend: dict[str, Any]) -> tuple[dict[str, Any], int | None]:

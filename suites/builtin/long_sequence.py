@@ -71,7 +71,8 @@ def build(
     if renderer is None:
         raise SuiteError(
             f"builtin/{name} builds prompts of an exact number of the target's tokens, and the target's "
-            "tokenizer is not at hand; name a target whose tokenizer can be loaded, or leave the suite out"
+            "tokenizer is not at hand; name a target whose tokenizer can be loaded (--target smollm2-135m, in a plan "
+            "target: smollm2-135m), or leave the suite out"
         )
     offered = [_Choice(recipe) for recipe in recipes() if recipe.entropy in entropies]
     chosen = [offered[index] for index in choose(offered, limit, seed)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.conversations import user_turns
 from draftmark.suites.reading.rows import RowFault, row_prompt
 
@@ -38,12 +39,28 @@ def columns_problem(columns: Columns | None) -> str | None:
     return None
 
 
+def _refuse_other_columns(row: Row, columns: Mapping[Target, str] | None, name: str) -> None:
+    """Raise `SuiteError` once for the table whose first row has other columns than are asked for."""
+    has = f"its columns are {', '.join(map(ascii, list(row)[:30]))}"
+    if columns is not None:
+        absent = [f"{target}: {column}" for target, column in columns.items() if column not in row]
+        if absent:
+            raise SuiteError(f"{name} has no such column as in columns: {{{', '.join(absent)}}}; {has}")
+    elif not any(row.get(text) is not None for text in ("turns", "prompt", "messages")):
+        raise SuiteError(
+            f"{name} has no column turns, prompt or messages; {has}; say which is what, as in "
+            "columns: {turns: COLUMN, category: COLUMN}"
+        )
+
+
 def mapped_prompt(row: Row, number: int, columns: Mapping[Target, str] | None, name: str) -> Prompt:
-    """Return a row's prompt; raise `RowFault` naming the column.
+    """Return a row's prompt; raise `RowFault` naming the column, and `SuiteError` where the first row lacks it.
 
     With a mapping only the columns that it names are read. A row without a question_id is called after `name` and its
     number in the table, from 1.
     """
+    if number == 0:
+        _refuse_other_columns(row, columns, name)
     if columns is not None:
         absent = [column for column in columns.values() if column not in row]
         if absent:

@@ -41,6 +41,8 @@ def row_prompt(row: dict[str, Any]) -> Prompt:
     question_id = _question_id(row)
     if row.get("messages") is not None and row.get("turns") is None and row.get("prompt") is None:
         asked = _recorded(row)
+    elif row.get("asked") is not None:
+        raise RowFault("has asked without messages alone; it says with how many of the messages each turn is asked")
     else:
         asked = {"turns": _turns(row), "system": _optional_text(row, "system")}
     return Prompt(

@@ -80,3 +80,9 @@ def test_listing_suites_imports_no_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_example_of_a_split_has_as_many_rows_of_each_category() -> None:
+    found = {row.name: row.example for row in catalogue.listings() if row.kind == "speed-bench"}
+    assert found["qualitative"] == "{kind: speed-bench, split: qualitative, limit: 88}"  # 11 x 8
+    assert found["throughput-2k"] == "{kind: speed-bench, split: throughput-2k, limit: 90}"  # 3 x 30

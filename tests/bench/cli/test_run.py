@@ -200,6 +200,19 @@ def test_on_the_path_the_program_is_named_without_its_folder(tmp_path: Path, mon
     assert resume_command(Path("run")) == "draftmark run p.yaml --out run"
 
 
+@pytest.mark.parametrize("on_path", [True, False])
+def test_a_run_that_was_started_as_a_module_goes_on_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: bool
+) -> None:
+    python = tmp_path / "python3"
+    python.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path if on_path else tmp_path / "elsewhere"))
+    monkeypatch.setattr("sys.executable", str(python))
+    monkeypatch.setattr("sys.argv", ["/opt/draftmark/__main__.py", "run", "p.yaml"])
+    program = "python3" if on_path else str(python)
+    assert resume_command(Path("run")) == f"{program} -m draftmark run p.yaml --out run"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_all_says_how_to_go_on_and_does(
     start: Start, plan_file: PlanFile, tmp_path: Path, number: signal.Signals

@@ -178,13 +178,34 @@ def test_a_file_is_a_suite_and_its_texts_are_harmless(call: Call, tmp_path: Path
     assert not {"\x1b", "\u202e"} & set(said.out)
 
 
+def test_characters_are_those_of_all_messages_and_a_recorded_request_begins_with_the_user(
+    call: Call, tmp_path: Path
+) -> None:
+    talk = [
+        {"role": "system", "content": "s" * 100},
+        {"role": "user", "content": "Which\nriver?"},
+        {"role": "assistant", "content": "a" * 20},
+        {"role": "user", "content": "And now?"},
+    ]
+    path = tmp_path / "mine.jsonl"
+    rows = [{"id": "talk", "messages": talk}, {"id": "plain", "system": "s" * 50, "turns": ["t" * 7]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = call("suites", "show", path).out.splitlines()
+    (first,) = (line for line in lines if " talk " in line)
+    (second,) = (line for line in lines if " plain " in line)
+    assert "140" in first  # 100 + 12 + 20 + 8
+    assert "Which river?" in first
+    assert "57" in second
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("codng", "there is no suite 'codng'; did you mean 'coding'?"),
         ("zzz", "there is no suite 'zzz'; known: coding, humanities, math, multilingual, "),
         ("missing.jsonl", "there is no file missing.jsonl"),
-        ("long-sequence", "name a target whose tokenizer can be loaded"),
+        ("long-sequence", "name a target whose tokenizer can be loaded (--target smollm2-135m"),
+        ("builtin/throuput-2k", "did you mean 'throughput-2k'?"),
     ],
 )
 def test_what_cannot_be_shown_is_told_in_a_sentence(call: Call, name: str, said: str) -> None:

@@ -204,6 +204,21 @@ class TestEnough:
         (problem,) = load_problems(plan, [suite_of(make_suite, 5)])
         assert problem.text == "names question_id 'q9', which 'small' does not have"
 
+    @pytest.mark.parametrize(("asked", "told"), [("b", True), ("z", False)])
+    def test_a_limit_that_leaves_a_traces_conversations_out_is_blamed(
+        self, plan_of: Any, tmp_path: Path, asked: str, told: bool
+    ) -> None:
+        path, suite = tmp_path / "trace.jsonl", tmp_path / "mine.jsonl"
+        suite.write_text("".join(f'{{"id": "{name}", "prompt": "{name}"}}\n' for name in "abcd"), encoding="utf-8")
+        entry = {"kind": "jsonl", "path": str(suite), "limit": 1}
+        kept = plan_of({}, suites=[entry]).suites[0].load(None)
+        asked = next(name for name in "ab" if name != kept.prompts[0].question_id) if told else asked
+        path.write_text(f'{{"time_s": 1, "question_id": "{asked}"}}\n', encoding="utf-8")
+        plan = plan_of({"kind": "trace", "path": str(path)}, suites=[entry])
+        (problem,) = load_problems(plan, [kept])
+        assert problem.text.startswith(f"names question_id '{asked}', which 'mine' does not have")
+        assert (": its limit, 1, leaves them out; take `limit` away" in problem.text) is told
+
 
 def test_what_an_open_loop_would_run_is_said_before_it_runs(
     plan_of: Any, make_suite: MakeSuite, make_materials: Callable[..., Any]

@@ -9,6 +9,7 @@ import pytest
 
 from draftmark.bench.plans.materials import draft_models, first_prompts, prompt_records
 from draftmark.bench.plans.plan import load_plan
+from draftmark.bench.plans.prepared import selection_warnings
 from draftmark.bench.running.questions import Questions
 from draftmark.suites.conversation import ids_hash, messages, text_hash
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
@@ -88,3 +89,9 @@ def test_draft_models_are_named_once_and_the_target_is_none_of_them(write_plan: 
         {"kind": "draft-model", "model": "other", "draft_length": 4},
     ]
     assert draft_models(load_plan(write_plan(drafters=drafters), {})) == ["other"]
+
+
+def test_what_a_selection_warns_of_is_a_warning_of_the_plan(make_suite: Callable[..., Suite]) -> None:
+    chosen = "all 2 prompts; WARNING: the file has 2 of the 880 published rows; of the categories math"
+    suites = [make_suite("a", name="s").model_copy(update={"selection": chosen}), make_suite("b")]
+    assert selection_warnings(suites) == ["s: the file has 2 of the 880 published rows"]

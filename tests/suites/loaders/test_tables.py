@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from draftmark.suites.loaders.tables import ParquetSpec
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import table_prompts
+from draftmark.suites.reading.rows import RowFault, row_prompt
 from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
@@ -75,8 +76,26 @@ def test_bad_rows_are_named_together(tmp_path: Path) -> None:
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     path = parquet(tmp_path / "bad.parquet", [{"question": "a", "id": 1}])
-    with pytest.raises(SuiteError, match="row 1: has no column 'ask'; it has 'question', 'id'"):
-        ParquetSpec(path=path, columns={"turns": "ask"}).load(None)
+    with pytest.raises(SuiteError) as caught:
+        ParquetSpec(path=path, columns={"turns": "ask", "category": "topic", "question_id": "id"}).load(None)
+    assert str(caught.value) == (
+        "bad has no such column as in columns: {turns: ask, category: topic}; its columns are 'question', 'id'"
+    )
+
+
+def test_a_file_without_a_column_of_texts_is_told_once_how_columns_are_mapped(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "bad.parquet", [{"question": "a", "id": n} for n in range(5)])
+    with pytest.raises(SuiteError) as caught:
+        ParquetSpec(path=path).load(None)
+    assert str(caught.value) == (
+        "bad has no column turns, prompt or messages; its columns are 'question', 'id'; say which is what, as in "
+        "columns: {turns: COLUMN, category: COLUMN}"
+    )
+
+
+def test_asked_without_messages_is_refused() -> None:
+    with pytest.raises(RowFault, match="has asked without messages alone"):
+        row_prompt({"id": "a", "turns": ["x", "y"], "asked": [1]})
 
 
 @pytest.mark.parametrize("columns", [{"category": "c"}, {"turns": "a", "messages": "b"}])
