@@ -24,24 +24,26 @@ class ConversationRenderer(Protocol):
         ...
 
 
-def messages(prompt: Prompt, answers: Sequence[str]) -> list[dict[str, Any]]:
+def messages(prompt: Prompt, answers: Sequence[str], *, reasoning: bool = False) -> list[dict[str, Any]]:
     """Return the messages that ask turn `len(answers)`: the user's turns so far with the answers between them.
 
-    Of a recorded conversation it is what was recorded, whatever the answers.
+    Of a recorded conversation it is what was recorded, whatever the answers; see `recorded`.
     """
     if prompt.messages is not None:
-        return recorded(prompt, len(answers))
+        return recorded(prompt, len(answers), reasoning=reasoning)
     conversation: list[dict[str, Any]] = [] if prompt.system is None else [{"role": "system", "content": prompt.system}]
     for turn, answer in zip(prompt.turns, answers, strict=False):
         conversation += [{"role": "user", "content": turn}, {"role": "assistant", "content": answer}]
     return [*conversation, {"role": "user", "content": prompt.turns[len(answers)]}]
 
 
-def recorded(prompt: Prompt, turn_index: int) -> list[dict[str, Any]]:
-    """Return the messages that ask a turn of a prompt that has `messages`."""
+def recorded(prompt: Prompt, turn_index: int, *, reasoning: bool = False) -> list[dict[str, Any]]:
+    """Return the messages that ask a turn of a prompt that has `messages`; `reasoning` keeps recorded thinking."""
     if prompt.messages is None or prompt.asked is None:
         raise ValueError(f"question {prompt.question_id} has no recorded messages")
-    return [one.as_sent() for one in prompt.messages[: prompt.asked[turn_index]]]
+    asked = [one.as_sent() for one in prompt.messages[: prompt.asked[turn_index]]]
+    left_out = () if reasoning else ("reasoning_content",)
+    return [{key: value for key, value in one.items() if key not in left_out} for one in asked]
 
 
 def ids_hash(ids: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-_CAME_LATER = ("tool_calls", "tool_call_id", "name")
+_CAME_LATER = ("tool_calls", "tool_call_id", "name", "reasoning_content")
 
 
 class ToolCall(BaseModel):
@@ -49,6 +49,8 @@ class Message(BaseModel):
     """Which call a tool answers."""
     name: str | None = None
     """Which tool answers, where that was recorded."""
+    reasoning_content: str | None = None
+    """Thinking that was recorded apart from an answer of the assistant."""
 
     @model_validator(mode="after")
     def _fits_its_role(self) -> Message:
@@ -56,6 +58,8 @@ class Message(BaseModel):
             raise ValueError("tool_calls are an assistant's, one at least")
         if self.role != "tool" and (self.tool_call_id is not None or self.name is not None):
             raise ValueError("tool_call_id and name are a tool's")
+        if self.reasoning_content is not None and (self.role != "assistant" or not self.reasoning_content):
+            raise ValueError("reasoning_content is an assistant's, and must not be empty")
         empty_allowed = self.role == "tool" or (self.tool_calls is not None and self.content is None)
         if not self.content and not empty_allowed:
             raise ValueError("content must not be empty")
@@ -64,11 +68,11 @@ class Message(BaseModel):
         return self
 
     def as_sent(self) -> dict[str, Any]:
-        """Return the message as a request has it, arguments of calls as text."""
+        """Return the message as a request has it, arguments of calls as text, thinking in a field of its own."""
         found: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls is not None:
             found["tool_calls"] = [_call(call) for call in self.tool_calls]
-        more = {"tool_call_id": self.tool_call_id, "name": self.name}
+        more = {"reasoning_content": self.reasoning_content, "tool_call_id": self.tool_call_id, "name": self.name}
         return found | {key: value for key, value in more.items() if value is not None}
 
 

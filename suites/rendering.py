@@ -143,6 +143,10 @@ class Renderer:
         calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
         if any(self._special.within(said) for said in _strings([calls, list(tools or ())])):
             raise self._cannot_keep_text("it stands in a tool or in a call of one")
+        if any(self._special.within(message.get("reasoning_content") or "") for message in messages):
+            raise self._cannot_keep_text(
+                "it stands in the thinking of an earlier answer; or write earlier_reasoning: stripped"
+            )
         if not any(self._special.within(message["content"]) for message in messages):
             return self._encode(text)
         return self._ids_with_contents_as_text(messages, tools, text)

@@ -42,7 +42,7 @@ class Materials:
     @cached_property
     def first(self) -> FirstPrompts:
         """The first turn of every conversation, rendered when first asked for; raises as `first_prompts` does."""
-        return first_prompts(self.suites, self.renderer, needs_ids=self.needs_ids)
+        return first_prompts(self.suites, self.renderer, needs_ids=self.needs_ids, reasoning=self.thinking.kept)
 
 
 def gather(plan: Plan) -> Materials:
@@ -92,17 +92,23 @@ def rendered(
 
 
 def first_prompts(
-    suites: Iterable[Suite], renderer: ConversationRenderer | None, *, needs_ids: bool = True
+    suites: Iterable[Suite],
+    renderer: ConversationRenderer | None,
+    *,
+    needs_ids: bool = True,
+    reasoning: bool = False,
 ) -> FirstPrompts:
     """Render the first turn of every conversation; raise `SuiteError` naming the one that cannot be rendered.
 
-    Where ids are not needed, those that cannot be rendered are null instead.
+    Where ids are not needed, those that cannot be rendered are null instead. `reasoning` keeps the thinking of recorded
+    answers.
     """
     found: FirstPrompts = {}
     for suite in suites:
         for prompt in suite.prompts:
             try:
-                ids = rendered(renderer, messages(prompt, []), prompt, needs_ids=needs_ids)
+                conversation = messages(prompt, [], reasoning=reasoning)
+                ids = rendered(renderer, conversation, prompt, needs_ids=needs_ids)
             except SuiteError as fault:
                 raise SuiteError(f"{suite.name}, question {prompt.question_id!r}: {fault}") from fault
             if ids is not None and prompt.prompt_tokens is not None and len(ids) != prompt.prompt_tokens:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import RendersMessages
 from draftmark.bench.plans.document import Problem
+from draftmark.suites.conversation import recorded
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES, ThinkingReader, modes, options, switches
 
@@ -36,21 +37,24 @@ class Thinking:
     """Null where nothing marks the thinking in the target's tokens."""
     stamp: str | None = None
     """How the target thinks, in words for the record; null where nothing is said of it."""
+    kept: bool = False
+    """Earlier answers are sent with their thinking."""
 
 
 def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
     """Return what a plan's target is told of thinking; `tokenizer` is null where only the server has it."""
-    said = plan.thinking
+    said, kept = plan.thinking, plan.earlier_reasoning == "kept"
     if tokenizer is None:
         handed = options(said, {EFFORT} if said in EFFORTS else SWITCHES) if said is not None else {}
-        return Thinking(None, handed, None, AS_SERVED if said is None else f"{said} (asked of the server)")
+        served = AS_SERVED if said is None else f"{said} (asked of the server)"
+        return Thinking(None, handed, None, served, kept=kept)
     reader = ThinkingReader.of(tokenizer)
     known = frozenset[str]() if plan.chat_template == "none" else switches(tokenizer.chat_template)
     handed = options(said, known) if said is not None else {}
     stamp = f"{said} ({', '.join(sorted(handed))})" if said is not None else None
     if stamp is None and reader is not None and plan.chat_template != "none":
         stamp = NO_SWITCH
-    return Thinking(known, handed, reader, stamp)
+    return Thinking(known, handed, reader, stamp, kept=kept)
 
 
 def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
@@ -100,7 +104,8 @@ def engine_problem(plan: Plan, thinking: Thinking, backend: Backend) -> str | No
 def thinking_warnings(
     plan: Plan, thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
 ) -> Iterator[str]:
-    """Yield that the template leaves earlier thinking out, where a plan that has later turns wants it kept."""
+    """Yield that the template leaves out thinking of earlier answers, recorded or the arm's own, that is to stay."""
+    yield from _recorded_left_out(thinking, renderer, suites)
     own_answers = any(prompt.multiturn and prompt.messages is None for suite in suites for prompt in suite.prompts)
     if plan.earlier_reasoning != "kept" or renderer is None or thinking.reader is None or not own_answers:
         return
@@ -115,3 +120,28 @@ def thinking_warnings(
             "earlier_reasoning is 'kept', but the target's chat template leaves the thinking of earlier answers out by "
             "itself, so that later turns are asked without it"
         )
+
+
+def _recorded_left_out(
+    thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
+) -> Iterator[str]:
+    """Yield for each suite whose first conversation with recorded thinking is rendered without any of it."""
+    for suite in suites if thinking.kept and renderer is not None else ():
+        prompt = next(
+            (one for one in suite.prompts if any(said.reasoning_content for said in one.messages or ())), None
+        )
+        if prompt is None or renderer is None:
+            continue
+        last = len(prompt.turns) - 1
+        try:
+            kept, cut = (
+                renderer.prompt_ids(recorded(prompt, last, reasoning=reasoning), prompt.tools)
+                for reasoning in (True, False)
+            )
+        except SuiteError:
+            continue
+        if kept == cut:
+            yield (
+                "earlier_reasoning is 'kept', but the target's chat template leaves the thinking of recorded answers "
+                f"out ({suite.name}, such as question {prompt.question_id!r})"
+            )

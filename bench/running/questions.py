@@ -101,11 +101,12 @@ class Questions:
 
         Raises `SuiteError` where the conversation cannot be rendered.
         """
+        kept = self._earlier.reasoning == "kept"
         if turn_index == 0:
             ids = self._first[suite, prompt.question_id]
-            return self._asked(prompt, messages(prompt, []), ids)
+            return self._asked(prompt, messages(prompt, [], reasoning=kept), ids)
         if prompt.messages is not None:
-            return self._rendered(prompt, recorded(prompt, turn_index))
+            return self._rendered(prompt, recorded(prompt, turn_index, reasoning=kept))
         answers = self._answers.get((cell_id, prompt.question_id, repeat), {})
         if any(index not in answers for index in range(turn_index)):
             return None

@@ -22,6 +22,9 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 ANSWERED = ("user", "tool")
 """Roles whose messages an answer follows."""
 
+_REASONING = ("reasoning_content", "reasoning")
+"""Where logs keep the thinking of an answer, the first that is there."""
+
 REFUSED = {
     "functions": "has functions, the API's older form of tools, which a run cannot hand to an engine",
     "tool_choice": "has a tool_choice, which a run cannot hand to an engine",
@@ -128,15 +131,27 @@ def _message(message: Any, field: str) -> Message:
         raise RowFault(f"{field}.tool_calls are in a message of the {role}; only answers call tools")
     if calls is not None:
         text = None if content in (None, "", []) else _text(content, f"{field}.content", role)
-        return Message(role=role, content=text, tool_calls=_calls(calls, f"{field}.tool_calls"))
+        thought = _reasoning(message, field)
+        return Message(role=role, content=text, tool_calls=_calls(calls, f"{field}.tool_calls"), **thought)
     if role != "tool":
-        return Message(role=role, content=_text(content, f"{field}.content", role))
+        return Message(role=role, content=_text(content, f"{field}.content", role), **_reasoning(message, field))
     named = {key: message[key] for key in ("tool_call_id", "name") if message.get(key) is not None}
     if not isinstance(named.get("tool_call_id"), str):
         raise RowFault(f"{field}.tool_call_id is missing; a tool's answer names the call that it belongs to")
     if not isinstance(named.get("name", ""), str):
         raise RowFault(f"{field}.name is {kind_of(named['name'])}; it must be a string")
     return Message(role="tool", content=_text(content, f"{field}.content", role), **named)
+
+
+def _reasoning(message: dict[str, Any], field: str) -> dict[str, str]:
+    """Return the thinking of an answer, under the name by which templates and servers know it; nothing of others."""
+    key = next((key for key in _REASONING if message.get(key) is not None), None)
+    if key is None or message["role"] != "assistant":
+        return {}
+    if not isinstance(message[key], str):
+        raise RowFault(f"{field}.{key} is {kind_of(message[key])}; it must be a string")
+    refuse_broken_text(message[key], f"{field}.{key}")
+    return {"reasoning_content": message[key]} if message[key].strip() else {}
 
 
 def _calls(calls: Any, field: str) -> tuple[ToolCall, ...]:

@@ -49,6 +49,8 @@ def hashed_messages(request: LoggedRequest, hasher: Hasher) -> tuple[Message, ..
         if message.content is not None:
             told = message.role == "tool"
             changed["content"] = _json_text(message.content, hasher, kept) if told else hasher.text(message.content)
+        if message.reasoning_content is not None:
+            changed["reasoning_content"] = hasher.text(message.reasoning_content)
         if message.tool_calls is not None:
             changed["tool_calls"] = tuple(
                 ToolCall(id=renamed(call.id), name=call.name, arguments=_json_text(call.arguments, hasher, kept))

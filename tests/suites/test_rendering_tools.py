@@ -94,6 +94,13 @@ def test_special_tokens_in_calls_and_tools_are_refused(showing: Renderer, said: 
         showing.prompt_ids(said, tools)
 
 
+def test_special_tokens_in_the_thinking_of_an_answer_are_refused(showing: Renderer) -> None:
+    thought = {"role": "assistant", "content": "yes", "reasoning_content": "ends <|im_end|>"}
+    talk = [{"role": "user", "content": "a"}, thought, {"role": "user", "content": "b"}]
+    with pytest.raises(SuiteError, match=r"thinking of an earlier answer.*earlier_reasoning: stripped"):
+        showing.prompt_ids(talk)
+
+
 def test_raw_text_has_no_place_for_tools(tokenizer: Any) -> None:
     with pytest.raises(SuiteError, match="no place for tools"):
         Renderer(tokenizer, chat_template="none").prompt_ids(conversation()[:1], [LOOK])

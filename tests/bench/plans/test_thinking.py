@@ -126,6 +126,34 @@ def test_thinking_that_the_template_leaves_out_by_itself_is_told_where_it_was_to
     assert told(KEEPING, earlier_reasoning="kept") == []
 
 
+READING = "{% for m in messages %}{{ m.role }}: {{ m.reasoning_content }}{{ m.content }}\n{% endfor %}assistant:"
+
+
+def test_thinking_of_recorded_answers_is_rendered_where_it_is_kept(
+    plan_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    thought = {"role": "assistant", "content": "one", "reasoning_content": "well, "}
+    talk = [{"role": "user", "content": "a"}, thought, {"role": "user", "content": "b"}]
+    row = {"question_id": "q", "messages": talk}
+
+    def told(template: str, **keys: Any) -> tuple[str, list[str]]:
+        path = plan_of(template, **keys)
+        (tmp_path / "talk.jsonl").write_text(json.dumps(row), encoding="utf-8")
+        materials = gather(load_plan(path, {}))
+        (ids,) = materials.first.values()
+        assert materials.renderer is not None
+        assert ids is not None
+        warnings = [text for text in prepare(path).warnings if "thinking of recorded answers out" in text]
+        return materials.renderer.decode(ids), warnings
+
+    assert told(READING) == ("user: a\nassistant: one\nuser: b\nassistant:", [])
+    assert told(READING, earlier_reasoning="kept") == ("user: a\nassistant: well, one\nuser: b\nassistant:", [])
+    text, warnings = told(PLAIN, earlier_reasoning="kept")
+    assert text == "user: a\nassistant: one\nuser: b\nassistant:"
+    assert len(warnings) == 1
+    assert warnings[0].endswith("such as question 'q')")
+
+
 # Servers that are asked in messages
 
 SERVER = {"kind": "openai", "base_url": "http://127.0.0.1:9", "model": "m"}

@@ -11,7 +11,7 @@ from draftmark.bench.plans.thinking import Thinking
 from draftmark.bench.running.earlier import Earlier
 from draftmark.bench.running.questions import UNTOLD, Question, Questions
 from draftmark.results.records import Observation, TurnRecord
-from draftmark.suites.prompt import Prompt
+from draftmark.suites.prompt import Message, Prompt
 from draftmark.suites.thinking import MARKS, ThinkingReader
 
 if TYPE_CHECKING:
@@ -157,3 +157,21 @@ def test_thinking_is_counted_where_the_engine_gives_ids_and_does_not_count_it() 
     )
     again = questions.told_apart(Observation(output_ids=ids(f"{OUTPUT}{OUTPUT}")), question)
     assert (again.thinking_tokens, again.details) == (None, {"notes": [UNTOLD]})
+
+
+@pytest.mark.parametrize("turn_index", [0, 1])
+def test_thinking_of_recorded_answers_goes_along_where_it_is_kept(turn_index: int) -> None:
+    talk = (
+        Message(role="user", content="a"),
+        Message(role="assistant", content="one", reasoning_content="well"),
+        Message(role="user", content="b"),
+        Message(role="assistant", content="two"),
+        Message(role="user", content="c"),
+    )
+    prompt = Prompt(question_id="q", turns=("b", "c"), messages=talk, asked=(3, 5))
+    for reasoning, expected in (("stripped", {}), ("kept", {"reasoning_content": "well"})):
+        questions = Questions(None, {("s", "q"): None}, earlier(reasoning, reads=False))  # type: ignore[arg-type]
+        asked = questions.question("c", "s", prompt, 0, turn_index)
+        assert asked is not None
+        assert len(asked.messages) == (3, 5)[turn_index]
+        assert asked.messages[1] == {"role": "assistant", "content": "one", **expected}

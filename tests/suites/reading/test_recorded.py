@@ -137,6 +137,30 @@ def test_turns_that_are_not_in_the_messages_are_refused() -> None:
         Prompt(question_id="a", turns=("a",), messages=talk)
 
 
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_the_thinking_of_a_recorded_answer_stays_on_its_message(tmp_path: Path, key: str) -> None:
+    talk = [*said(("user", "a"), ("assistant", "yes"), ("user", "b")), CALL, ANSWER]
+    plain, thinking = (
+        loaded(tmp_path, {"messages": [talk[0], talk[1] | more, talk[2], talk[3] | more, talk[4]]})[0]
+        for more in ({}, {key: "well"})
+    )
+    assert plain.messages is not None
+    assert thinking.messages is not None
+    assert [one.reasoning_content for one in thinking.messages] == [None, "well", None, "well", None]
+    assert recorded(thinking, 0) == recorded(plain, 0) == talk
+    kept = recorded(thinking, 0, reasoning=True)
+    assert kept == [talk[0], talk[1] | {"reasoning_content": "well"}, talk[2], talk[3] | {"reasoning_content": "well"}, talk[4]]  # fmt: skip  # noqa: E501
+    assert Suite(name="s", prompts=(plain,)).hash != Suite(name="s", prompts=(thinking,)).hash
+
+
+def test_the_thinking_of_a_recorded_answer_is_text(tmp_path: Path) -> None:
+    talk = said(("user", "a"), ("assistant", "yes"), ("user", "b"))
+    with pytest.raises(SuiteError, match=r"messages\[1\].reasoning is a list; it must be a string"):
+        loaded(tmp_path, {"messages": [talk[0], talk[1] | {"reasoning": ["well"]}, talk[2]]})
+    blank = [talk[0] | {"reasoning": 1}, talk[1] | {"reasoning_content": " "}, talk[2]]
+    assert loaded(tmp_path, {"messages": blank}) == loaded(tmp_path, {"messages": talk})
+
+
 def test_a_tools_answer_is_answered_and_calls_go_out_as_they_were_recorded(tmp_path: Path) -> None:
     talk = [*said(("user", "Is it shut?")), CALL, ANSWER]
     (prompt,) = loaded(tmp_path, {"messages": talk, "tools": [TOOL]})

@@ -113,13 +113,14 @@ def test_no_word_stays_in_messages_but_names_of_tools_and_parameters() -> None:
     call = {"id": WORD, "type": "function", "function": {"name": "find", "arguments": json.dumps({"at": 1, WORD: 2})}}
     talk = [
         {"role": "user", "content": WORD, "name": WORD, "metadata": {"a": WORD}},
-        {"role": "assistant", "content": None, "tool_calls": [call], "name": WORD},
+        {"role": "assistant", "content": None, "tool_calls": [call], "name": WORD, "reasoning": WORD},
         {"role": "tool", "content": json.dumps({WORD: {"at": WORD}}), "tool_call_id": WORD, "name": WORD},
         {"role": "tool", "content": WORD, "tool_call_id": WORD, "name": "find"},
     ]
     asked = logged_request({"messages": talk, "user": WORD, "tools": [tool({"properties": {"at": {}}})]})
     found = hashed_messages(asked, Hasher(b"secret"))
     assert WORD.lower() not in repr(found).lower()
+    assert found[1].reasoning_content == found[0].content  # the same word, and another one
     calls = found[1].tool_calls
     assert calls is not None
     assert (calls[0].name, found[3].name) == ("find", "find")
