@@ -66,6 +66,22 @@ def test_context_is_prompt_and_output_before_the_step(stepped_turn: Build, measu
     assert found["acceptance_length@context[256-1024)"].value == 2
 
 
+def test_bins_pool_the_steps_of_every_turn_by_their_own_places(stepped_turn: Build, measured: Measure) -> None:
+    # a: steps of 4, 4, 4, 3 and 2 tokens begin at outputs 1, 5, 9, 13 and 16, in contexts 1011, 1015, 1019, 1023, 1026.
+    # b: steps of 1, 2 and 4 tokens begin at outputs 1, 2 and 4, in contexts 1023, 1024 and 1026.
+    one = stepped_turn((3, 3), (3, 3), (3, 3), (3, 2), (3, 1), question_id="a", prompt_tokens=1010)
+    other = stepped_turn((3, 0), (3, 1), (3, 3), question_id="b", prompt_tokens=1022)
+    found = measured(one, other)
+
+    def told(place: str) -> tuple[float | None, int | None]:
+        return found[f"acceptance_length@{place}"].value, found[f"acceptance_length@{place}"].n
+
+    assert told("output[0-16)") == (pytest.approx((4 + 4 + 4 + 3 + 1 + 2 + 4) / 7), 7)
+    assert told("output[16-64)") == (2.0, 1)
+    assert told("context[256-1024)") == (pytest.approx((4 + 4 + 4 + 3 + 1) / 5), 5)
+    assert told("context[1024-4096)") == (pytest.approx((2 + 2 + 4) / 3), 3)
+
+
 def test_context_of_prompts_of_unknown_length_is_unknown(stepped_turn: Build, measured: Measure) -> None:
     metric = measured(stepped_turn((3, 3)))["acceptance_length@context[0-256)"]
 
