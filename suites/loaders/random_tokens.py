@@ -59,7 +59,10 @@ class RandomSpec(SuiteSpec):
         """Build the prompts; raise `SuiteError` without a renderer, or where the length cannot be hit."""
         name = f"random-{self.of}-{self.prompt_tokens}"
         if renderer is None or not (hasattr(renderer, "tokenizer") and hasattr(renderer, "decode")):
-            raise SuiteError(f"{name} is built for a target's tokens; name a target whose tokenizer can be loaded")
+            raise SuiteError(
+                f"{name} is built for a target's tokens; name a target whose tokenizer can be loaded "
+                "(--target smollm2-135m, in a plan target: smollm2-135m)"
+            )
         known = [_Place(f"{name}-{number}") for number in range(1, self.prompts + 1)]
         chosen = [known[index] for index in choose(known, self.limit, self.subset_seed)]
         prompts = tuple(self._prompt(place.question_id, renderer) for place in chosen)  # type: ignore[arg-type]

@@ -9,6 +9,8 @@ Tried against a loopback hub only, not against huggingface.co.
 
 from __future__ import annotations
 
+import logging
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +39,8 @@ def load_rows(
     """
     library = _datasets()
     try:
-        rows = library.load_dataset(dataset, config, split=split, revision=revision)
+        with _unlogged():
+            rows = library.load_dataset(dataset, config, split=split, revision=revision)
         return rows if columns is None else rows.select_columns(list(columns))
     except Exception as fault:  # the library lets faults of many packages through
         raise HubError(sentence(_answer(dataset, revision) or fault, dataset, revision)) from fault
@@ -63,7 +66,8 @@ def download(dataset: str, name: str, revision: str) -> Path:
     except ImportError as fault:
         raise HubError(f"{dataset} comes from the Hugging Face hub; run: {INSTALL}") from fault
     try:
-        return Path(hf_hub_download(dataset, name, repo_type="dataset", revision=revision))
+        with _unlogged():
+            return Path(hf_hub_download(dataset, name, repo_type="dataset", revision=revision))
     except Exception as fault:  # as above
         raise HubError(sentence(fault, dataset, revision)) from fault
 
@@ -75,7 +79,8 @@ def stated_licence(dataset: str, revision: str | None) -> str | None:
     except ImportError as fault:
         raise HubError(f"{dataset} comes from the Hugging Face hub; run: {INSTALL}") from fault
     try:
-        card = HfApi().dataset_info(dataset, revision=revision).card_data
+        with _unlogged():
+            card = HfApi().dataset_info(dataset, revision=revision).card_data
     except Exception as fault:  # as above
         raise HubError(sentence(fault, dataset, revision)) from fault
     named = getattr(card, "license_name", None) or getattr(card, "license", None)
@@ -125,11 +130,29 @@ def _answer(dataset: str, revision: str | None) -> Exception | None:
     from huggingface_hub import HfApi
 
     try:
-        HfApi().auth_check(dataset, repo_type="dataset")
-        HfApi().dataset_info(dataset, revision=revision)
+        with _unlogged():
+            HfApi().auth_check(dataset, repo_type="dataset")
+            HfApi().dataset_info(dataset, revision=revision)
     except Exception as fault:  # noqa: BLE001 - whatever it is, it is the answer
         return fault
     return None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep what the hub's library writes about its retries off the terminal; what came of them is told by `sentence`.
+
+    Handlers are taken away and not levels set, since a child's own level would overrule its parent's.
+    """
+    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "datasets")]
+    kept = [(logger, logger.propagate, logger.handlers) for logger in loggers]
+    for logger in loggers:
+        logger.handlers, logger.propagate = [logging.NullHandler()], False
+    try:
+        yield
+    finally:
+        for logger, propagate, handlers in kept:
+            logger.handlers, logger.propagate = handlers, propagate
 
 
 def _chain(fault: BaseException) -> Iterator[BaseException]:
