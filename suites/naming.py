@@ -36,7 +36,8 @@ def speed_bench_names() -> list[str]:
 def find_suite(name: str, limit: int | None) -> SuiteSpec:
     """Return the entry for a built-in name, a kind of suite, or a file; raise `SuiteError` for anything else."""
     entry: dict[str, Any] = {"limit": limit}
-    name = name.removeprefix("builtin/")  # as `suites list` prints it
+    if not name.endswith((".jsonl", ".parquet")) and not Path(name).is_file():
+        name = name.removeprefix("builtin/")  # as `suites list` prints it
     if name in builtin_names():
         kind, entry["name"] = "builtin", name
     elif name in speed_bench_names():

@@ -35,6 +35,7 @@ def test_any_file_is_taken_for_json_lines(tmp_path: Path) -> None:
 
 def test_a_built_in_may_be_named_as_the_list_prints_it() -> None:
     assert find_suite("builtin/throughput-2k", 3) == find_suite("throughput-2k", 3)
+    assert find_suite("builtin/mine.jsonl", None).model_dump()["path"] == "builtin/mine.jsonl"
 
 
 @pytest.mark.parametrize(
