@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from draftmark.suites.json_values import read_json
+
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -26,12 +28,8 @@ class ToolCall(BaseModel):
 
     @model_validator(mode="after")
     def _arguments_are_an_object(self) -> ToolCall:
-        try:
-            read = json.loads(self.arguments)
-        except (ValueError, RecursionError):
-            read = None
-        if not isinstance(read, dict):
-            raise ValueError("arguments must be the text of a JSON object")
+        if not isinstance(read_json(self.arguments), dict):
+            raise ValueError("is no JSON object, nor the text of one")
         return self
 
 

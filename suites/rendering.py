@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.json_values import texts_in
 from draftmark.suites.messages import with_arguments_read
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.quoting import cut
@@ -141,7 +142,7 @@ class Renderer:
         if not self._special:
             return self._encode(text)
         calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
-        if any(self._special.within(said) for said in _strings([calls, list(tools or ())])):
+        if any(self._special.within(said) for said in texts_in([calls, list(tools or ())])):
             raise self._cannot_keep_text("it stands in a tool or in a call of one")
         if any(self._special.within(message.get("reasoning_content") or "") for message in messages):
             raise self._cannot_keep_text(
@@ -205,16 +206,16 @@ class Renderer:
             text: str = self.tokenizer.apply_chat_template(
                 list(messages), tokenize=False, add_generation_prompt=True, **shown, **self.template_options
             )
-            text.encode("utf-8")
-        except UnicodeEncodeError as fault:
-            half = ord(fault.object[fault.start])
-            raise SuiteError(
-                f"{self._template} writes half of a surrogate pair (\\u{half:04x}), which is no character; correct it"
-            ) from fault
         except Exception as fault:
             roles = ", ".join(message["role"] for message in messages[:_MOST_ROLES])
             more = f" and {len(messages) - _MOST_ROLES:,} more" if len(messages) > _MOST_ROLES else ""
             raise SuiteError(f"{self._template} refuses messages of roles {roles}{more}: {_told(fault)}") from fault
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as fault:
+            raise SuiteError(
+                f"{self._template} writes half of a surrogate pair (\\u{ord(text[fault.start]):04x}), no character"
+            ) from fault
         return text
 
     def _encode(self, text: str) -> list[int]:
@@ -263,19 +264,6 @@ def _told(fault: Exception) -> str:
     if isinstance(fault, TemplateError | ValueError | TypeError) and text:
         return text
     return f"{type(fault).__name__}{text and ': '}{text}"
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield every text in a JSON value, keys among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
 
 
 def _by_transformers(name_or_path: str, options: Mapping[str, Any]) -> Any:

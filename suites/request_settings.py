@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from draftmark.results.records import Sampling
+from draftmark.results.records.keys import MOST_TOKENS
+from draftmark.suites.json_values import value_problem
+from draftmark.suites.quoting import quoted
 
 FORMATS = ("text", "json_object", "json_schema")
 """Types of a `response_format`."""
@@ -20,8 +22,8 @@ class RequestSampling(BaseModel):
 
     temperature: FiniteFloat | None = None
     top_p: FiniteFloat | None = None
-    top_k: NonNegativeInt | None = None
-    max_tokens: PositiveInt | None = None
+    top_k: Annotated[int, Field(ge=0, le=MOST_TOKENS)] | None = None
+    max_tokens: Annotated[int, Field(gt=0, le=MOST_TOKENS)] | None = None
     stop: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
 
     @model_validator(mode="after")
@@ -41,7 +43,10 @@ def format_problem(response_format: Any) -> str | None:
         return "response_format is no object"
     kind = response_format.get("type")
     if kind not in FORMATS:
-        return f"response_format is of type {kind!a}; known are {', '.join(FORMATS)}"
+        return f"response_format is of type {quoted(kind)}; known are {', '.join(FORMATS)}"
+    problem = value_problem(response_format)
+    if problem is not None:
+        return f"response_format {problem}"
     if kind != "json_schema":
         return None
     inner = response_format.get("json_schema")
@@ -60,8 +65,7 @@ def tools_problem(tools: Any) -> str | None:
             return f"tools[{index}] is no function: an object with type and function"
         if not isinstance(function.get("name"), str) or not function["name"]:
             return f"tools[{index}].function.name is missing"
-        try:
-            json.dumps(tool, allow_nan=False)
-        except (TypeError, ValueError):
-            return f"tools[{index}] is no JSON"
+        problem = value_problem(tool)
+        if problem is not None:
+            return f"tools[{index}] {problem}"
     return None

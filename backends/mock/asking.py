@@ -74,7 +74,7 @@ def read_ask(endpoint: Endpoint, body: bytes, headers: Mapping[str, str], settin
     """
     try:
         data = json.loads(body)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise RefusedError(400, f"the body is no JSON: {fault}") from None
     if not isinstance(data, dict):
         raise RefusedError(400, "the body is no JSON object")
@@ -109,7 +109,7 @@ def request_kept(body: bytes) -> dict[str, Any]:
     """Return what the log keeps of a request; empty for one that is no JSON object."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return {key: data[key] for key in REQUEST_KEYS if key in data} if isinstance(data, dict) else {}
 

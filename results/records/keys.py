@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, Field, FiniteFloat, NonNegativeInt
 
 from draftmark.results.records.base import Identifier, Record
 from draftmark.results.records.loads import ClosedLoad, Load
@@ -16,15 +16,19 @@ def _sane_temperature(value: float) -> float:
     return value
 
 
+MOST_TOKENS = 2**31 - 1
+"""What engines count tokens with holds no more."""
+
+
 class Sampling(Record):
     """How tokens are chosen and when a turn ends."""
 
     temperature: Annotated[FiniteFloat, Field(ge=0, le=100), AfterValidator(_sane_temperature)] = 0.0
     """0 is greedy; else from 0.001 to 100, since smaller ones vanish or overflow in single precision."""
     top_p: Annotated[FiniteFloat, Field(gt=0, le=1)] = 1.0
-    top_k: NonNegativeInt = 0
+    top_k: Annotated[int, Field(ge=0, le=MOST_TOKENS)] = 0
     """0 keeps every token."""
-    max_tokens: PositiveInt = 64
+    max_tokens: Annotated[int, Field(gt=0, le=MOST_TOKENS)] = 64
     """Most tokens of one turn, the one from prefill included."""
     seed: NonNegativeInt = 0
     """Root seed; each turn derives its own from it."""

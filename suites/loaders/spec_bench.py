@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.rows import RowFault, row_prompt
 from draftmark.suites.reading.table_prompts import Chosen, LeftOut, choose_prompts
 from draftmark.suites.reading.tables import FileTable, HubTable, table_of
@@ -93,8 +94,8 @@ def _spec_bench(row: Row, number: int) -> Prompt:
         return prompt
     if prompt.category not in (*MT_BENCH, *TASKS[1:]):
         raise RowFault(
-            f"category {prompt.category!a} is none of Spec-Bench's ({', '.join((*MT_BENCH, *TASKS[1:]))}); a file of "
-            "your own is read by kind: jsonl"
+            f"category {quoted(prompt.category)} is none of Spec-Bench's ({', '.join((*MT_BENCH, *TASKS[1:]))}); "
+            "a file of your own is read by kind: jsonl"
         )
     task = TASKS[0] if prompt.category in MT_BENCH else prompt.category
     return prompt.model_copy(update={"category": task, "sub_category": prompt.category, "source": "Spec-Bench"})
@@ -107,4 +108,4 @@ def _mt_bench(row: Row, number: int) -> Prompt | LeftOut:
         return prompt.model_copy(update={"source": "MT-Bench"})
     if prompt.category in TASKS[1:]:
         return LeftOut("")
-    raise RowFault(f"category {prompt.category!a} is none of MT-Bench's ({', '.join(MT_BENCH)})")
+    raise RowFault(f"category {quoted(prompt.category)} is none of MT-Bench's ({', '.join(MT_BENCH)})")

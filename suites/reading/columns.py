@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.conversations import user_turns
 from draftmark.suites.reading.rows import RowFault, row_prompt
 
@@ -64,7 +65,7 @@ def mapped_prompt(row: Row, number: int, columns: Mapping[Target, str] | None, n
     if columns is not None:
         absent = [column for column in columns.values() if column not in row]
         if absent:
-            raise RowFault(f"has no column {absent[0]!a}; it has {', '.join(map(ascii, list(row)[:30]))}")
+            raise RowFault(f"has no column {quoted(absent[0])}; it has {', '.join(map(quoted, list(row)[:30]))}")
         row = {field: row[column] for field, column in columns.items()}
     found: dict[str, Any] = dict(row)
     if "conversation" in found and columns is not None:

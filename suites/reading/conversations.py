@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.rows import RowFault
 
 _USER = frozenset({"user", "human", "prompter"})
@@ -52,4 +53,4 @@ def _role(role: object, place: str) -> str:
     for known, ours in ((_USER, "user"), (_MODEL, "assistant"), (_SYSTEM, "system")):
         if name in known:
             return ours
-    raise RowFault(f"{place} is by {role!a}; known are {', '.join(sorted(_USER | _MODEL | _SYSTEM))}")
+    raise RowFault(f"{place} is by {quoted(role)}; known are {', '.join(sorted(_USER | _MODEL | _SYSTEM))}")

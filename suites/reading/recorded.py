@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from draftmark.suites.json_values import read_json, value_problem
 from draftmark.suites.prompt import Message, RequestSampling, ToolCall
+from draftmark.suites.quoting import cut, quoted
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 from draftmark.suites.request_settings import format_problem, tools_problem
 
@@ -44,6 +46,7 @@ def recorded(value: Any, asked: Any = None) -> dict[str, Any]:
     if not isinstance(value, list) or not value:
         raise RowFault(f"messages is {'empty' if value == [] else kind_of(value)}; it must be a list of messages")
     messages = [_message(message, f"messages[{index}]") for index, message in enumerate(value)]
+    _refuse_answers_of_no_call(messages)
     roles = [message.role for message in messages]
     if asked is None:
         if roles[-1] not in ANSWERED:
@@ -66,16 +69,15 @@ def request_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     for field, sentence in REFUSED.items():
         if row.get(field) and row[field] != "auto":
             raise RowFault(sentence)
-    tools = _read(row.get("tools"), "tools") or None
+    tools = _read(row.get("tools"), "tools")
     form = _read(row.get("response_format"), "response_format")
-    problem = (tools_problem(tools) if tools is not None else None) or (format_problem(form) if form else None)
+    problem = None if tools is None else tools_problem(tools)
+    problem = problem or (None if form is None else format_problem(form))
     if problem is not None:
         raise RowFault(problem)
-    for name, value in (("tools", tools), ("response_format", form)):
-        refuse_broken_text(json.dumps(value, ensure_ascii=False), name)
     return {
-        "tools": None if tools is None else tuple(tools),
-        "response_format": None if not form or form["type"] == "text" else form,
+        "tools": tuple(tools) if tools else None,
+        "response_format": None if form is None or form["type"] == "text" else form,
         "sampling": request_sampling(row.get("sampling")),
     }
 
@@ -88,12 +90,15 @@ def request_sampling(value: Any) -> RequestSampling | None:
     if not isinstance(value, dict):
         raise RowFault(f'sampling is {kind_of(value)}; it must be an object such as {{"temperature": 0.7}}')
     had = {key: one for key, one in value.items() if one is not None}
+    broken = value_problem(had)
+    if broken is not None:
+        raise RowFault(f"sampling {broken}")
     try:
         return RequestSampling.model_validate_json(json.dumps(had)) if had else None
     except ValidationError as fault:
         first = fault.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, ("sampling", *first["loc"])))
-        raise RowFault(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from fault
+        raise RowFault(f"{cut(place, 60)}: {first['msg'][:1].lower()}{first['msg'][1:]}") from fault
 
 
 def _read(value: Any, field: str) -> Any:
@@ -101,9 +106,9 @@ def _read(value: Any, field: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as fault:
-        raise RowFault(f"{field} is a string that is no JSON") from fault
+        return read_json(value)
+    except ValueError as fault:
+        raise RowFault(f"{field} is a string that {fault}") from fault
 
 
 def _counts(asked: Any, roles: Sequence[str]) -> tuple[int, ...]:
@@ -124,9 +129,9 @@ def _message(message: Any, field: str) -> Message:
     if role == "function" or message.get("function_call"):
         raise RowFault(f"{field} is a function's call or answer, the API's older form; write tool_calls and role tool")
     if role not in ROLES:
-        raise RowFault(f"{field}.role is {role!a}; it must be one of {', '.join(ROLES)}")
+        raise RowFault(f"{field}.role is {quoted(role)}; it must be one of {', '.join(ROLES)}")
     content = message.get("content")
-    calls = message.get("tool_calls") or None
+    calls = None if message.get("tool_calls") == [] else message.get("tool_calls")
     if calls is not None and role != "assistant":
         raise RowFault(f"{field}.tool_calls are in a message of the {role}; only answers call tools")
     if calls is not None:
@@ -140,6 +145,8 @@ def _message(message: Any, field: str) -> Message:
         raise RowFault(f"{field}.tool_call_id is missing; a tool's answer names the call that it belongs to")
     if not isinstance(named.get("name", ""), str):
         raise RowFault(f"{field}.name is {kind_of(named['name'])}; it must be a string")
+    for key, text in named.items():
+        refuse_broken_text(text, f"{field}.{key}")
     return Message(role="tool", content=_text(content, f"{field}.content", role), **named)
 
 
@@ -167,21 +174,46 @@ def _call(call: Any, field: str) -> ToolCall:
     name = call.get("id")
     if name is not None and not isinstance(name, str):
         raise RowFault(f"{field}.id is {kind_of(name)}; it must be a string")
-    arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-    refuse_broken_text(text + function["name"], field)
+    refuse_broken_text(name or "", f"{field}.id")
+    refuse_broken_text(function["name"], f"{field}.function.name")
+    text = _arguments(function.get("arguments"), f"{field}.function.arguments")
+    return ToolCall(id=name or None, name=function["name"], arguments=text)
+
+
+def _arguments(value: Any, field: str) -> str:
+    """Return a call's arguments as the text of an object; none at all are an empty one."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return "{}"
+    read = value
     try:
-        return ToolCall(id=name or None, name=function["name"], arguments=text.strip() or "{}")
-    except ValidationError as fault:
-        raise RowFault(f"{field}.function.arguments is no JSON object, nor the text of one") from fault
+        read = read_json(value) if isinstance(value, str) else value
+        problem = value_problem(read)
+    except ValueError as fault:
+        problem = str(fault)
+    if problem is None and not isinstance(read, dict):
+        problem = f"is {'the text of ' if isinstance(value, str) else ''}{kind_of(read)}; it must be an object"
+    if problem is not None:
+        raise RowFault(f"{field} {problem}")
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _refuse_answers_of_no_call(messages: Sequence[Message]) -> None:
+    """Raise `RowFault` for a tool's answer that names none of the calls before it; calls without ids are any."""
+    before: set[str | None] = set()
+    for index, message in enumerate(messages):
+        before |= {call.id for call in message.tool_calls or ()}
+        if message.role == "tool" and message.tool_call_id not in before and None not in before:
+            raise RowFault(
+                f"messages[{index}].tool_call_id {quoted(message.tool_call_id)} names no call that came before it"
+            )
 
 
 def _text(content: Any, field: str, role: str) -> str:
     if isinstance(content, list):
         parts = [part if isinstance(part, dict) else {"type": kind_of(part)} for part in content]
-        other = [part.get("type") for part in parts if part.get("type") not in {"text", "input_text"}]
+        other = [part.get("type") for part in parts if part.get("type") not in ("text", "input_text")]
         if other:
-            raise RowFault(f"{field} holds a part of type {other[0]!a}; suites are text alone")
+            raise RowFault(f"{field} holds a part of type {quoted(other[0])}; suites are text alone")
         texts = [part.get("text") for part in parts]
         if not all(isinstance(text, str) for text in texts):
             raise RowFault(f"{field} holds a text part without text")

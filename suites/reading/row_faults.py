@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from draftmark.suites.json_values import text_problem
 from draftmark.suites.prompt import SuiteError
 
 
@@ -11,14 +12,9 @@ class RowFault(SuiteError):
 
 def refuse_broken_text(text: str, field: str) -> None:
     """Raise `RowFault` for a text that no engine could be sent."""
-    if "\0" in text:
-        raise RowFault(f"{field} holds a NUL character, which engines cut or refuse; take it out")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as fault:
-        raise RowFault(
-            f"{field} holds half of a surrogate pair (\\u{ord(text[fault.start]):04x}), which is no character"
-        ) from fault
+    problem = text_problem(text)
+    if problem is not None:
+        raise RowFault(f"{field} {problem}")
 
 
 def kind_of(value: object) -> str:

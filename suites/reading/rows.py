@@ -11,22 +11,25 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import Any, NoReturn
+from typing import Any
 
+from draftmark.suites.json_values import STRICT
 from draftmark.suites.prompt import Prompt
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.recorded import recorded, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
 __all__ = ["RowFault", "json_object", "parse_row", "row_prompt"]
 
 LONGEST_ID = 200
-"""Characters of a question id, and digits of any whole number in a row."""
+"""Characters of a question id."""
 
 STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
 """How a turn of the published SPEED-Bench begins whose text must be fetched, since its licence forbids copying."""
 
 _READ = ("question_id", "id", "turns", "prompt", "category", "sub_category", "source", "src_id", "difficulty", "system")
-_NOT_READ = ("multiturn", "reference", "messages", "asked", "tools", "response_format", "sampling")
+_REQUEST = ("messages", "asked", "tools", "response_format", "sampling")
+_NOT_READ = ("multiturn", "reference")
 _NUMBERS_TOO = ("src_id", "difficulty")
 
 
@@ -70,46 +73,29 @@ def json_object(line: bytes) -> dict[str, Any]:
             f"is not UTF-8 (0x{line[fault.start]:02x} at byte {fault.start + 1} of the line); save the file as UTF-8"
         ) from fault
     try:
-        row = json.loads(
-            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_int=_bounded_integer
-        )
+        row = json.loads(text, **STRICT)
     except json.JSONDecodeError as fault:
         raise RowFault(
             f"is not JSON: {fault.msg.removesuffix(' at')} at column {fault.colno}; each line holds one object"
         ) from fault
     except RecursionError as fault:
         raise RowFault("is nested too deeply to be read") from fault
+    except ValueError as fault:
+        raise RowFault(str(fault)) from fault
     if not isinstance(row, dict):
         raise RowFault(f"is {kind_of(row)}; each line holds one object")
     return row
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in row:
-            raise RowFault(f"has the key {_shown(key)} twice")
-        row[key] = value
-    return row
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise RowFault(f"is not JSON: {word} is no JSON value; use null")
-
-
-def _bounded_integer(digits: str) -> int:
-    if len(digits) > LONGEST_ID:
-        raise RowFault(f"holds a whole number of {len(digits):,} digits; write it as a string")
-    return int(digits)
-
-
 def _refuse_near_misses(row: dict[str, Any]) -> None:
+    turned = row.get("turns") is not None or row.get("prompt") is not None
+    read = (*_READ, *(name for name in _REQUEST if not (turned and name in ("messages", "asked"))))
     for key in row:
-        if key in _READ or key in _NOT_READ:
+        if key in _READ or key in _REQUEST or key in _NOT_READ:
             continue
-        near = difflib.get_close_matches(key.strip().lower().replace("-", "_"), _READ, n=1, cutoff=0.8)
+        near = difflib.get_close_matches(key[:LONGEST_ID].strip().lower().replace("-", "_"), read, n=1, cutoff=0.8)
         if near and near[0] not in row:
-            raise RowFault(f"has no key {near[0]!r} but one called {_shown(key)}; did you mean {near[0]!r}?")
+            raise RowFault(f"has no key {near[0]!r} but one called {quoted(key)}; did you mean {near[0]!r}?")
 
 
 def _question_id(row: dict[str, Any]) -> str:
@@ -124,7 +110,7 @@ def _question_id(row: dict[str, Any]) -> str:
         raise RowFault(f"{field} has {len(text):,} characters; the most is {LONGEST_ID}")
     refuse_broken_text(text, field)
     if not text.strip() or not text.isprintable():
-        raise RowFault(f"{field} {_shown(text)} is blank or holds characters that cannot be printed")
+        raise RowFault(f"{field} {quoted(text)} is blank or holds characters that cannot be printed")
     return text
 
 
@@ -183,7 +169,3 @@ def _optional_text(row: dict[str, Any], field: str) -> str | None:
         raise RowFault(f"{field} is {kind_of(value)}; it must be a string or null")
     refuse_broken_text(value, field)
     return value
-
-
-def _shown(text: str) -> str:
-    return ascii(text if len(text) <= 40 else text[:39] + "…")

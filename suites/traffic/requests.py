@@ -140,7 +140,7 @@ def _is_older(message: Any) -> bool:
 def _is_more_than_text(message: Any) -> bool:
     content = message.get("content") if isinstance(message, dict) else None
     parts = content if isinstance(content, list) else []
-    return any(isinstance(part, dict) and part.get("type") not in {"text", "input_text"} for part in parts)
+    return any(isinstance(part, dict) and part.get("type") not in ("text", "input_text") for part in parts)
 
 
 def _name(line: dict[str, Any], body: dict[str, Any]) -> str | None:

@@ -8,11 +8,11 @@ split itself was not at hand.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.json_values import read_json
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.files import rows
 from draftmark.suites.reading.recorded import ANSWERED
@@ -113,9 +113,9 @@ def _tools(row: Row) -> Any:
     extras = row["extras"]
     if isinstance(extras, str):
         try:
-            extras = json.loads(extras)
+            extras = read_json(extras)
         except ValueError as fault:
-            raise RowFault(f"extras is not JSON: {fault}") from fault
+            raise RowFault(f"extras {fault}") from fault
     if not isinstance(extras, dict):
         raise RowFault("extras is no object")
     return extras.get("tools")

@@ -64,7 +64,7 @@ def accepted_licences() -> dict[str, dict[str, Any]]:
         read = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:
         raise SuiteError(f"{path} cannot be read ({fault}); delete it, and accept the licences again") from fault
     if not isinstance(read, dict):
         raise SuiteError(f"{path} holds no object; delete it, and accept the licences again")

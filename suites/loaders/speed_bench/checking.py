@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, Split
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.checked import digest, repeated
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import STAND_IN, row_prompt
@@ -51,7 +52,7 @@ def check_row(row: Row, number: int, place: str, split: Split) -> Entry:
         raise RowFault("category is empty; every row of SPEED-Bench has one")
     if split.per_category is not None and prompt.category not in split.per_category:
         raise RowFault(
-            f"category {prompt.category!a} is none of {split.name}'s ({', '.join(split.per_category)}); "
+            f"category {quoted(prompt.category)} is none of {split.name}'s ({', '.join(split.per_category)}); "
             "a file of your own is read by kind: jsonl"
         )
     _check_multiturn(row, len(prompt.turns))
@@ -156,7 +157,7 @@ def _check_multiturn(row: Row, turns: int) -> None:
     if value is None:
         return
     if not isinstance(value, bool):
-        raise RowFault(f"multiturn is {value!a}; it must be true or false")
+        raise RowFault(f"multiturn is {quoted(value)}; it must be true or false")
     if value != (turns > 1):
         raise RowFault(f"multiturn is {str(value).lower()}, but the row has {turns} turn{'s' if turns > 1 else ''}")
 

@@ -139,7 +139,7 @@ def read_json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
                         yield json.loads(line)
                 return
         whole = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:
         raise SuiteError(f"{path} cannot be read as JSON ({fault}); delete it and fetch again") from fault
     yield from whole if isinstance(whole, list) else [whole]
 
@@ -147,7 +147,7 @@ def read_json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 def _object(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

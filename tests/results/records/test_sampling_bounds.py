@@ -22,3 +22,10 @@ def test_other_temperatures_are_refused(temperature: float) -> None:
 def test_an_empty_stop_string_would_end_every_answer_at_once() -> None:
     with pytest.raises(ValidationError, match="stop"):
         Sampling(stop=("",))
+
+
+@pytest.mark.parametrize("setting", ["max_tokens", "top_k"])
+def test_counts_of_tokens_are_those_that_engines_hold(setting: str) -> None:
+    assert getattr(Sampling.model_validate({setting: 2_147_483_647}), setting) == 2_147_483_647
+    with pytest.raises(ValidationError, match=setting):
+        Sampling.model_validate({setting: 2_147_483_648})

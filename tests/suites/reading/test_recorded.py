@@ -81,10 +81,10 @@ def test_messages_may_be_one_string_and_content_a_list_of_text_parts(tmp_path: P
             {"messages": [*said(("user", "a")), CALL | {"tool_calls": "x"}, ANSWER]},
             r"messages\[1\].tool_calls is a str",
         ),
-        ({"messages": [*said(("user", "a")), calling("{"), ANSWER]}, r"tool_calls\[0\].function.arguments is no JSON"),
+        ({"messages": [*said(("user", "a")), calling("{"), ANSWER]}, r"tool_calls\[0\].function.arguments is not JSON"),
         ({"messages": [*said(("user", "a")), CALL]}, "messages end with a message of the assistant"),
         ({"turns": "a", "tools": [{"type": "web_search"}]}, r"tools\[0\] is no function"),
-        ({"turns": "a", "tools": "look"}, "tools is a string that is no JSON"),
+        ({"turns": "a", "tools": "look"}, "tools is a string that is not JSON"),
         ({"turns": "a", "tool_choice": "required"}, "has a tool_choice, which a run cannot hand"),
         ({"turns": "a", "response_format": {"type": "grammar"}}, "response_format is of type 'grammar'"),
         ({"turns": "a", "response_format": {"type": "json_schema"}}, "needs json_schema: an object with a schema"),
@@ -107,6 +107,115 @@ def test_messages_may_be_one_string_and_content_a_list_of_text_parts(tmp_path: P
 def test_what_is_wrong_is_named_by_line_and_message(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
     with pytest.raises(SuiteError, match=rf"line 2: .*{fault}"):
         loaded(tmp_path, {"turns": "fine"}, row)
+
+
+def nested(depth: int) -> Any:
+    value: Any = {}
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+HALF = "\ud800"
+STEPS = [*said(("user", "a")), CALL, ANSWER]
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"messages": [*STEPS[:1], calling(r'{"a": "\ud800"}'), ANSWER]}, r"function.arguments holds half of a surr"),
+        ({"messages": [*STEPS[:1], calling({"a": HALF}), ANSWER]}, r"function.arguments holds half of a surrogate"),
+        ({"messages": [*STEPS[:1], calling('{"a": NaN}'), ANSWER]}, r"function.arguments is not JSON: NaN"),
+        ({"messages": [*STEPS[:1], calling('{"a": 1e999}'), ANSWER]}, r"arguments holds a number that is not finite"),
+        ({"messages": [*STEPS[:1], calling('{"a": 1, "a": 2}'), ANSWER]}, r"arguments has the key 'a' twice"),
+        ({"messages": [*STEPS[:1], calling(0), ANSWER]}, r"arguments is a number; it must be an object"),
+        ({"messages": [*STEPS[:1], calling(False), ANSWER]}, r"arguments is true or false; it must be an object"),
+        ({"messages": [*STEPS[:1], calling("[1]"), ANSWER]}, r"arguments is the text of a list; it must be an object"),
+        ({"messages": [*STEPS[:1], calling(nested(101)), ANSWER]}, r"arguments is nested more than 100 deep"),
+        ({"messages": [*STEPS[:1], calling("[" * 3000), ANSWER]}, r"arguments is nested more than 100 deep"),
+        ({"messages": [*STEPS[:2], ANSWER | {"name": HALF}]}, r"messages\[2\].name holds half of a surrogate"),
+        ({"messages": [*STEPS[:2], ANSWER | {"tool_call_id": HALF}]}, r"messages\[2\].tool_call_id holds half"),
+        (
+            {"messages": [*STEPS[:1], CALL | {"tool_calls": [CALL["tool_calls"][0] | {"id": HALF}]}, ANSWER]},
+            r"tool_calls\[0\].id holds half of a surrogate",
+        ),
+        (
+            {"messages": [*STEPS[:2], ANSWER | {"tool_call_id": "c2"}]},
+            r"tool_call_id 'c2' names no call that",
+        ),
+        (
+            {"messages": [STEPS[0], ANSWER, *STEPS[1:]]},
+            r"messages\[1\].tool_call_id 'c1' names no call that",
+        ),
+        (
+            {"messages": said(("user", [{"type": ["text"], "text": "a"}]))},
+            r"a part of type \['text'\]",
+        ),
+        ({"messages": said(("user", [{"type": {}, "text": "a"}]))}, r"a part of type {}; suites are text"),
+        ({"turns": "a", "tools": 0}, "tools is no list"),
+        ({"turns": "a", "tools": {}}, "tools is no list"),
+        (
+            {"turns": "a", "tools": [{"function": {"name": "f", "x": nested(99)}}]},
+            r"tools\[0\] is nested",
+        ),
+        ({"turns": "a", "tools": [{"function": {"name": HALF}}]}, r"tools\[0\] holds half of a surrogate"),
+        ({"turns": "a", "response_format": False}, "response_format is no object"),
+        ({"turns": "a", "response_format": 0}, "response_format is no object"),
+        ({"turns": "a", "response_format": {}}, "response_format is of type None"),
+        ({"turns": "a", "response_format": {"type": {"a": 1}}}, "response_format is of type {'a': 1}"),
+        (
+            {"turns": "a", "response_format": '{"type": "json_object", "x": 1e999}'},
+            "response_format is a string that holds a number that is not finite",
+        ),
+        ({"turns": "a", "sampling": {"max_tokens": 2**31}}, "sampling.max_tokens: input should be less than or equal"),
+        ({"turns": "a", "sampling": {"top_k": 10**30}}, "sampling.top_k: input should be less than or equal"),
+        ({"turns": "a", "sampling": {"stop": [HALF]}}, "sampling holds half of a surrogate"),
+        ({"turns": "a", "tool": [TOOL]}, "has no key 'tools' but one called 'tool'; did you mean"),
+        ({"turns": "a", "respons_format": {}}, "has no key 'response_format' but one called 'respons_format'"),
+        ({"turns": "a", "samplng": {}}, "has no key 'sampling' but one called 'samplng'"),
+        ({"message": said(("user", "a"))}, "has no key 'messages' but one called 'message'"),
+    ],
+)
+def test_what_no_engine_could_take_is_refused_by_name(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
+    with pytest.raises(SuiteError, match=rf"line 2: .*{fault}"):
+        loaded(tmp_path, {"turns": "fine"}, row)
+
+
+def test_a_number_that_json_has_no_word_for_is_refused_in_an_answers_form(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": 1, "turns": "a", "response_format": {"type": "json_object", "x": 1e999}}\n')
+    with pytest.raises(SuiteError, match="line 1: response_format holds a number that is not finite"):
+        JsonlSpec(path=str(path)).load(None)
+
+
+LONG = "x" * 10**6
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": said((LONG, "a"))},
+        {"messages": said(("user", [{"type": LONG}]))},
+        {"turns": "a", "response_format": {"type": LONG}},
+        {"turns": "a", "sampling": {LONG: 1}},
+        {"messages": [*STEPS[:2], ANSWER | {"tool_call_id": LONG}]},
+        {"messages": [*STEPS[:1], calling(f'{{"{LONG}": 1, "{LONG}": 2}}'), ANSWER]},
+    ],
+)
+def test_what_is_quoted_is_cut(tmp_path: Path, row: dict[str, Any]) -> None:
+    with pytest.raises(SuiteError, match="line 1") as caught:
+        loaded(tmp_path, row)
+    assert len(str(caught.value)) < 1000
+
+
+def test_an_answer_may_be_to_a_call_without_an_id_and_what_is_deep_enough_passes(tmp_path: Path) -> None:
+    call = {"type": "function", "function": {"name": "look", "arguments": nested(100)}}
+    (prompt,) = loaded(tmp_path, {"messages": [*STEPS[:1], CALL | {"tool_calls": [call]}, ANSWER]})
+    assert prompt.turns == ("shut",)
+
+
+def test_columns_that_only_look_like_messages_are_no_misspelling_beside_turns(tmp_path: Path) -> None:
+    assert len(loaded(tmp_path, {"turns": "a", "message": "b", "response": "c"})) == 1
 
 
 def test_conversations_that_end_alike_are_no_repeats(tmp_path: Path) -> None:

@@ -287,6 +287,11 @@ def test_agentic_rows_without_messages_are_named(lines: Write) -> None:
     assert "line 2: has no messages" in text
 
 
+def test_extras_nested_without_end_are_named(lines: Write) -> None:
+    deep = {**conversation(), "extras": '{"tools": ' + "[" * 3000 + "]" * 3000 + "}"}
+    assert "line 1: extras is nested more than 100 deep" in fault(lines([deep], "agentic.jsonl"), "agentic")
+
+
 def conversation() -> dict[str, Any]:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "door"}'}}
     return {
