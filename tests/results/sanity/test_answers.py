@@ -85,7 +85,7 @@ class TestShort:
             (
                 "warning",
                 "1 of 3 other answers ended by their first token, which prefill gives: they have no decode step, so "
-                "acceptance and time per token rest on the others.",
+                "acceptance and time per token rest on the others; ask for longer answers.",
             ),
         ]
 
