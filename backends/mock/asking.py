@@ -66,18 +66,23 @@ class Ask:
     lies: tuple[str, ...]
 
 
-def read_ask(endpoint: Endpoint, body: bytes, headers: Mapping[str, str], settings: MockSettings) -> Ask:
-    """Return what a request asks.
-
-    Raises:
-        RefusedError: With status 400 for what an engine would refuse, or for a lie that there is not.
-    """
+def read_body(body: bytes) -> dict[str, Any]:
+    """Return a request's object; raises `RefusedError` with status 400 for a body that is none."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as fault:
         raise RefusedError(400, f"the body is no JSON: {fault}") from None
     if not isinstance(data, dict):
         raise RefusedError(400, "the body is no JSON object")
+    return data
+
+
+def read_ask(endpoint: Endpoint, data: Mapping[str, Any], headers: Mapping[str, str], settings: MockSettings) -> Ask:
+    """Return what a request asks.
+
+    Raises:
+        RefusedError: With status 400 for what an engine would refuse, or for a lie that there is not.
+    """
     sampling = data.get("sampling_params") or {} if endpoint == "generate" else data
     options = data.get("stream_options") or {}
     prompt = _prompt(endpoint, data)
@@ -103,15 +108,6 @@ def read_ask(endpoint: Endpoint, body: bytes, headers: Mapping[str, str], settin
         statistics=settings.per_request if settings.draft_length else "none",
         lies=_lies(data, headers, settings),
     )
-
-
-def request_kept(body: bytes) -> dict[str, Any]:
-    """Return what the log keeps of a request; empty for one that is no JSON object."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return {key: data[key] for key in REQUEST_KEYS if key in data} if isinstance(data, dict) else {}
 
 
 def _check_form(data: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, cast
 from aiohttp import web
 
 from draftmark.backends.base import BackendError
-from draftmark.backends.mock.asking import RefusedError, read_ask, request_kept
+from draftmark.backends.mock.asking import REQUEST_KEYS, RefusedError, read_ask, read_body
 from draftmark.backends.mock.conducting import Conductor, Stream
 from draftmark.backends.mock.connections import Connections
 from draftmark.backends.mock.counters import Counters
@@ -117,8 +117,9 @@ class MockServer:
     ) -> web.StreamResponse:
         if self._state.loading:
             raise RefusedError(503, "Loading model", "ServiceUnavailableError")
-        turn.asked = request_kept(body)
-        ask = read_ask(endpoint, body, request.headers, self.settings)
+        data = read_body(body)
+        turn.asked = {key: data[key] for key in REQUEST_KEYS if key in data}
+        ask = read_ask(endpoint, data, request.headers, self.settings)
         turn.lie, turn.prompt_tokens = ",".join(ask.lies) or None, ask.prompt_tokens
         refusal = next((hook for name in ask.lies if (hook := LIES[name].refusal)), None)
         if refusal is not None:

@@ -106,9 +106,8 @@ def test_by_default_the_plans_sampling_holds_for_all(plain_call: Callable[..., A
 def test_the_mock_server_refuses_what_is_not_the_apis(body: dict[str, Any]) -> None:
     from draftmark.backends.mock.asking import RefusedError, read_ask
 
-    asked = json.dumps({"messages": TALK, **body}).encode()
     with pytest.raises(RefusedError):
-        read_ask("chat", asked, {}, MockSettings())
+        read_ask("chat", {"messages": TALK, **body}, {}, MockSettings())
 
 
 @pytest.mark.parametrize("load", ["trace", "closed"])
