@@ -79,12 +79,15 @@ class TurnRequest:
 class Asks:
     """What a plan's turns ask of a backend beyond text; known before it starts."""
 
-    response_format: bool = False
-    """Some answers must have a form."""
     prompts_with_form: tuple[str, ...] = ()
-    """Names of the prompts whose answers must."""
+    """Names of the prompts whose answers must have a form."""
     own_template: bool = False
     """Prompts are rendered by a template of the plan's own, which a server asked in messages would not use."""
+
+    @property
+    def response_format(self) -> bool:
+        """Some answers must have a form."""
+        return bool(self.prompts_with_form)
 
 
 @dataclass(frozen=True, slots=True)

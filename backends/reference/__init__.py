@@ -66,10 +66,10 @@ class ReferenceSpec(BackendSpec):
             return None
         number, names = len(asks.prompts_with_form), ", ".join(asks.prompts_with_form[:NAMED])
         more = f" and {number - NAMED:,} more" if number > NAMED else ""
-        which = f"{number:,} prompts of this plan ask for ({names}{more})" if names else "prompts of this plan ask for"
         return (
-            f"the reference engine cannot hold answers to a form (response_format), which {which}; use vLLM or a "
-            "server, or take these prompts out (suites from-traffic --without response_format leaves them out of a log)"
+            f"the reference engine cannot hold answers to a form (response_format), which {number:,} prompts of "
+            f"this plan ask for ({names}{more}); use vLLM or a server, or take these prompts out (suites from-traffic "
+            "--without response_format leaves them out of a log)"
         )
 
     def context_limit(self, target: str) -> int | None:

@@ -29,12 +29,12 @@ def load_problems(plan: Plan, suites: Sequence[Suite]) -> list[Problem]:
     Raises `PlanError` for a trace that cannot be read.
     """
     trace = plan.load.trace()
-    filled = [suite for suite in suites if suite.prompts]  # an empty one is a problem of its own
+    entries = zip(plan.suites, suites, strict=True)
+    filled = [(spec, suite) for spec, suite in entries if suite.prompts]  # an empty one is a problem of its own
     return [
         problem
         for index, load in enumerate(plan.load.loads())
-        for suite in filled
-        for spec in [next((one for one, its in zip(plan.suites, suites, strict=False) if its is suite), None)]
+        for spec, suite in filled
         for problem in (
             _too_few(index, load, suite, plan.repeats)
             if isinstance(load, ClosedLoad)
@@ -55,9 +55,9 @@ def _too_few(index: int, load: ClosedLoad, suite: Suite, repeats: int) -> Iterat
         yield Problem(("load", "concurrency", index), text)
 
 
-def _left_out(names: Sequence[str], spec: SuiteSpec | None) -> str:
+def _left_out(names: Sequence[str], spec: SuiteSpec) -> str:
     """Say that a limit leaves conversations out, where the whole suite has them all."""
-    if spec is None or spec.limit is None:
+    if spec.limit is None:
         return ""
     try:
         whole = spec.model_copy(update={"limit": None}).load(None)
@@ -70,7 +70,7 @@ def _left_out(names: Sequence[str], spec: SuiteSpec | None) -> str:
 
 
 def _schedule(
-    load: OpenLoad, suite: Suite, trace: Sequence[TraceRow], repeats: int, spec: SuiteSpec | None
+    load: OpenLoad, suite: Suite, trace: Sequence[TraceRow], repeats: int, spec: SuiteSpec
 ) -> Iterator[Problem]:
     known = {prompt.question_id for prompt in suite.prompts}
     strangers = dict.fromkeys(row.question_id for row in trace if row.question_id is not None)

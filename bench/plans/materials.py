@@ -57,14 +57,14 @@ def gather(plan: Plan) -> Materials:
         return Materials(None, suites, _served, thinking=thinking_of(plan, None))
     from draftmark.backends.model_files import identity
     from draftmark.backends.models import locate
-    from draftmark.suites.rendering import Renderer, template_file
+    from draftmark.suites.rendering import Renderer
 
     path, options = locate(plan.target).pretrained()
     renderer = Renderer.load(path, chat_template=plan.chat_template, **options)
     thinking = thinking_of(plan, renderer.tokenizer)
     renderer.template_options |= thinking.options
     suites = tuple(spec.load(renderer) for spec in plan.suites)
-    own = None if plan.chat_template in ("model", "none") else text_hash(template_file(plan.chat_template))
+    own = None if plan.chat_template in ("model", "none") else text_hash(renderer.tokenizer.chat_template)
     needs_ids = not all(backend.asked_in_messages() for backend in plan.backends)
     return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking, needs_ids)
 

@@ -40,7 +40,7 @@ class Prepared:
         return [
             *selection_warnings(materials.suites),
             *overflow_warnings(self.plan, materials.suites, materials.first),
-            *thinking_warnings(self.plan, materials.thinking, materials.renderer, materials.suites),
+            *thinking_warnings(materials.thinking, materials.renderer, materials.suites),
         ]
 
     @property
@@ -110,6 +110,6 @@ def _request_problems(plan: Plan, materials: Materials) -> list[Problem]:
     prompts = [prompt for suite in materials.suites for prompt in suite.prompts]
     forms = tuple(prompt.question_id for prompt in prompts if prompt.response_format is not None)
     own = materials.chat_template_hash is not None
-    asks = Asks(response_format=bool(forms), prompts_with_form=forms, own_template=own)
+    asks = Asks(prompts_with_form=forms, own_template=own)
     told = [(index, backend.request_problem(asks)) for index, backend in enumerate(plan.backends)]
     return [Problem(("backends", index), sentence) for index, sentence in told if sentence is not None]

@@ -61,14 +61,13 @@ def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
     """Return why a plan's target cannot think as said, or that the plan must say how."""
     sentence = _switch_problem(plan, thinking)
     found = [] if sentence is None else [Problem(("thinking",), sentence)]
-    kept = plan.earlier_reasoning == "kept"
-    if kept and thinking.reader is not None and thinking.reader.of_control_tokens:
+    if thinking.kept and thinking.reader is not None and thinking.reader.of_control_tokens:
         text = "cannot be 'kept': the target marks its thinking by control tokens, which no message holds as text"
         found.append(Problem(("earlier_reasoning",), f"{text}; write stripped"))
     if found:
         return found
     for index, backend in enumerate(plan.backends):
-        problem = backend.thinking_problem(thinking.options, kept=kept, ids=thinking.switches is not None)
+        problem = backend.thinking_problem(thinking.options, kept=thinking.kept, ids=thinking.switches is not None)
         if problem is not None:
             found.append(Problem(("backends", index), problem))
     return found
@@ -93,21 +92,20 @@ def _switch_problem(plan: Plan, thinking: Thinking) -> str | None:
     return None if said in choices else f"must be {words} for the target's chat template ({switch}), not {said!r}"
 
 
-def engine_problem(plan: Plan, thinking: Thinking, backend: Backend) -> str | None:
+def engine_problem(thinking: Thinking, backend: Backend) -> str | None:
     """Say why a started engine cannot be asked as the plan says of thinking; null if it can."""
     if not isinstance(backend, RendersMessages):
         return None
-    kept = plan.earlier_reasoning == "kept"
-    return backend.thinking_problem(thinking.options, kept=kept, ids=thinking.switches is not None)
+    return backend.thinking_problem(thinking.options, kept=thinking.kept, ids=thinking.switches is not None)
 
 
 def thinking_warnings(
-    plan: Plan, thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
+    thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
 ) -> Iterator[str]:
     """Yield that the template leaves out thinking of earlier answers, recorded or the arm's own, that is to stay."""
     yield from _recorded_left_out(thinking, renderer, suites)
     own_answers = any(prompt.multiturn and prompt.messages is None for suite in suites for prompt in suite.prompts)
-    if plan.earlier_reasoning != "kept" or renderer is None or thinking.reader is None or not own_answers:
+    if not thinking.kept or renderer is None or thinking.reader is None or not own_answers:
         return
     answer = thinking.reader.joined(_PROBE, "Yes.")
     talk = [("user", "Are they there?"), ("assistant", answer), ("user", "And now?")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from draftmark.bench.plans.thinking import Thinking
 from draftmark.suites.prompt import SuiteError
@@ -22,8 +22,6 @@ class Earlier:
     """How earlier answers are put into the prompts of later turns."""
 
     thinking: Thinking = field(default_factory=Thinking)
-    reasoning: Literal["stripped", "kept"] = "stripped"
-    """The plan's word for what becomes of their thinking."""
     _opening: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     """Renderer, by its identity, to whether its prompts open the thinking."""
 
@@ -44,21 +42,21 @@ class Earlier:
             return None
         apart = turn.details.get("reasoning_text")
         if isinstance(apart, str) and apart:
-            return {"content": text} | ({"reasoning_content": apart} if self.reasoning == "kept" else {})
+            return {"content": text} | ({"reasoning_content": apart} if self.thinking.kept else {})
         return {"content": self._within(turn, text, renderer)}
 
     def _within(self, turn: TurnRecord, text: str, renderer: ConversationRenderer | None) -> str:
         """Return what is said of an output that may hold thinking, by its ids where they tell, else by its text."""
         reader, count = self.thinking.reader, turn.thinking_tokens
         if reader is None:
-            return text if self.reasoning == "kept" else without_thinking(text)
+            return text if self.thinking.kept else without_thinking(text)
         begun = reader.marks.begin(text)
         told = count is not None and turn.output_ids is not None
         opened = bool(count) if told else self._opened(turn, text, renderer)
         if not begun and not opened:
             return text
         thought, answer = reader.marks.split(text, opened=opened)
-        if self.reasoning == "kept":
+        if self.thinking.kept:
             return text if begun or not thought else f"{reader.marks.opening}\n{text.lstrip()}"
         if turn.output_ids is not None and count and renderer is not None:
             return renderer.decode(turn.output_ids[count:]).lstrip()

@@ -101,7 +101,7 @@ class Questions:
 
         Raises `SuiteError` where the conversation cannot be rendered.
         """
-        kept = self._earlier.reasoning == "kept"
+        kept = self._earlier.thinking.kept
         if turn_index == 0:
             ids = self._first[suite, prompt.question_id]
             return self._asked(prompt, messages(prompt, [], reasoning=kept), ids)

@@ -141,8 +141,9 @@ class _Run:
         self._clock = clock
         self._zero_s = clock()
         self._pace = Pace()
-        earlier = Earlier(materials.thinking, plan.earlier_reasoning)
-        self._questions = Questions(materials.renderer, first, earlier, needs_ids=materials.needs_ids)
+        self._questions = Questions(
+            materials.renderer, first, Earlier(materials.thinking), needs_ids=materials.needs_ids
+        )
         self._lengths = first_lengths(materials.suites, first)
         self._cells = [cell for group in self._groups for cell in group.running]
         self._finished = {cell.cell_id: store.finished(cell.cell_id) for cell in self._cells}
@@ -175,7 +176,7 @@ class _Run:
             for turn in self._store.turns(cell.cell_id):
                 self._count(turn)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            problem = partial(engine_problem, self._plan, self._materials.thinking)
+            problem = partial(engine_problem, self._materials.thinking)
             engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop, problem=problem)
             try:
                 planned = launches(

@@ -58,17 +58,17 @@ def spec(**settings: Any) -> OpenaiSpec:
 @pytest.mark.parametrize(
     ("backend", "asks", "sentence"),
     [
-        (ReferenceSpec(), Asks(response_format=True), "the reference engine cannot hold answers to a form"),
+        (ReferenceSpec(), Asks(prompts_with_form=("q",)), "the reference engine cannot hold answers to a form"),
         (ReferenceSpec(), Asks(own_template=True), None),
-        (spec(send="ids"), Asks(response_format=True), "or name the dialect: vllm"),
-        (spec(send="ids", dialect="vllm"), Asks(response_format=True, own_template=True), None),
-        (spec(), Asks(response_format=True), None),
+        (spec(send="ids"), Asks(prompts_with_form=("q",)), "or name the dialect: vllm"),
+        (spec(send="ids", dialect="vllm"), Asks(prompts_with_form=("q",), own_template=True), None),
+        (spec(), Asks(prompts_with_form=("q",)), None),
         (spec(), Asks(own_template=True), "chat_template names a file"),
         (spec(dialect="sglang"), Asks(own_template=True), None),
-        (spec(dialect="sglang"), Asks(own_template=True, response_format=True), "chat_template names a file"),
+        (spec(dialect="sglang"), Asks(own_template=True, prompts_with_form=("q",)), "chat_template names a file"),
         (spec(send="messages", dialect="vllm"), Asks(own_template=True), "chat_template names a file"),
-        (VllmServerSpec(), Asks(own_template=True, response_format=True), None),
-        (SglangServerSpec(), Asks(own_template=True, response_format=True), "chat_template names a file"),
+        (VllmServerSpec(), Asks(own_template=True, prompts_with_form=("q",)), None),
+        (SglangServerSpec(), Asks(own_template=True, prompts_with_form=("q",)), "chat_template names a file"),
     ],
 )
 def test_what_a_backend_cannot_be_asked_is_said_before_it_starts(
@@ -79,7 +79,7 @@ def test_what_a_backend_cannot_be_asked_is_said_before_it_starts(
 
 
 def test_the_reference_engine_names_the_prompts_that_ask_for_a_form() -> None:
-    said = ReferenceSpec().request_problem(Asks(response_format=True, prompts_with_form=tuple("abcdefg"))) or ""
+    said = ReferenceSpec().request_problem(Asks(prompts_with_form=tuple("abcdefg"))) or ""
     assert "which 7 prompts of this plan ask for (a, b, c, d, e and 2 more)" in said
     assert "--without response_format" in said
 

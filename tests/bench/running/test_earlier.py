@@ -39,7 +39,7 @@ THOUGHT = len("<think>\nwell\n</think>")
 
 
 def earlier(reasoning: Literal["stripped", "kept"], *, reads: bool = True) -> Earlier:
-    return Earlier(Thinking(reader=READER if reads else None), reasoning)
+    return Earlier(Thinking(reader=READER if reads else None, kept=reasoning == "kept"))
 
 
 def turn(**seen: Any) -> TurnRecord:
