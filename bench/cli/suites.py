@@ -142,7 +142,9 @@ def facts(suite: Suite) -> list[str]:
 def _show_prompts(suite: Suite) -> None:
     from rich.table import Table
 
-    counts = Counter((prompt.category or "uncategorised", prompt.sub_category or "") for prompt in suite.prompts)
+    from draftmark.results.columns import category_label
+
+    counts = Counter((category_label(prompt.category), prompt.sub_category or "") for prompt in suite.prompts)
     strata = Table("category", "sub-category", "prompts")
     for (category, sub_category), count in counts.items():
         strata.add_row(cell_text(category), cell_text(sub_category), str(count))
