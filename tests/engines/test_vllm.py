@@ -225,7 +225,12 @@ def test_step_records_statistics_and_counters_agree_to_the_integer(name: str, ru
 
 
 @pytest.mark.parametrize("name", ["none", *ARMS])
-def test_steps_are_timed_in_both_parts_and_fill_the_time_between_tokens(name: str, run: RunStore) -> None:
+def test_steps_are_timed_in_both_parts_and_follow_one_another_within_the_turn(name: str, run: RunStore) -> None:
+    """However late a busy front end stamps the first token, prefill and steps lie between sending and last token.
+
+    That each step's time begins where the one before it ended is shown on a clock of the test's own
+    (`tests/backends/vllm/test_probe.py`).
+    """
     for turn in turns_of(run, name):
         steps = turn.steps
         assert steps is not None
@@ -236,10 +241,11 @@ def test_steps_are_timed_in_both_parts_and_fill_the_time_between_tokens(name: st
         assert all(
             d >= 0 and v > 0 and d + v <= s + 1e-9 for d, v, s in zip(draft, steps.verify_s, steps.step_s, strict=True)
         )
+        assert turn.prefill_s is not None
+        assert turn.sent_s is not None
         assert turn.last_token_s is not None
-        assert turn.first_token_s is not None
-        between = turn.last_token_s - turn.first_token_s
-        assert sum(steps.step_s) == pytest.approx(between, rel=0.1, abs=0.02)
+        assert turn.prefill_s > 0
+        assert turn.prefill_s + sum(steps.step_s) <= turn.last_token_s - turn.sent_s
 
 
 @pytest.mark.parametrize("name", ARMS)

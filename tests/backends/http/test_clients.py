@@ -53,7 +53,7 @@ def test_answers_are_the_same_from_any_number_of_processes(http: Any, run: Run, 
         heard.append((line, headers["x-key"], body))
         sent_s.append(time.perf_counter())
         await peer.send(http.STREAM + http.chunk(EVENT))
-        await peer.send(http.chunk(EVENT) + http.chunk(b""), after_s=0.05)
+        await peer.send(http.chunk(EVENT) + http.chunk(b""), after_s=0.3)
 
     async def go() -> tuple[list[Exchange], dict[str, Any]]:
         async with http.serving(script) as server:
@@ -75,7 +75,7 @@ def test_answers_are_the_same_from_any_number_of_processes(http: Any, run: Run, 
         assert (exchange.ending, exchange.status, exchange.reads) == ("complete", 200, [EVENT, EVENT])
         assert exchange.first_byte_s is not None
         assert began_s < exchange.sent_s < exchange.first_byte_s <= exchange.read_s[0] < exchange.read_s[1]
-    assert max(exchange.sent_s for exchange in exchanges) < max(sent_s) < max(e.read_s[0] for e in exchanges)
+    assert max(sent_s) < max(exchange.read_s[0] for exchange in exchanges)
     assert watched["processes"] == max(1, processes)
     assert watched["reads"] == 18
     assert watched["count"] > 0

@@ -141,6 +141,16 @@ class TestTimes:
         first = VERIFYING_S + DRAFTING_S  # nothing ran before it
         assert rows["step_s"] == [first, SCHEDULING_S + first]
 
+    def test_steps_follow_one_another_without_a_gap(self, fake: Any, clock: Any, v1: Any) -> None:
+        probe = Probe(v1, clock)
+        fake.run(v1, fake.planned({"a-1": 5}, new=["a-1"]), {"a-1": [9]})
+        prefilled = clock.mark()
+        for _ in range(5):
+            clock.work(3)  # the engine's own affairs
+            fake.run(v1, fake.planned({"a-1": 1}), {"a-1": [9]})
+
+        assert sum(taken(probe)["step_s"][1:]) == clock.seconds(prefilled, clock.mark())
+
     def test_a_pause_belongs_to_no_step(self, fake: Any, clock: Any, v1: Any) -> None:
         probe = Probe(v1, clock)
         fake.run(v1, fake.planned({"a-1": 5}, new=["a-1"]), {"a-1": [9]})
