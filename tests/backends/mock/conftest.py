@@ -80,13 +80,16 @@ Conversation = Callable[[Talk], Awaitable[None]]
 
 @pytest.fixture
 def talk() -> Callable[..., None]:
-    """Runs a conversation with a server of its own: D=3, accepted 3, 0 and 2 in turn; fast unless told otherwise."""
+    """Runs a conversation with a server of its own: D=3, accepted 3, 0 and 2 in turn; fast unless told otherwise.
 
-    def run(conversation: Conversation, **settings: Any) -> None:
+    `patience_s`: How long the client waits for the next bytes.
+    """
+
+    def run(conversation: Conversation, *, patience_s: float = 20, **settings: Any) -> None:
         given = {"draft_length": 3, "accepted_cycle": (3, 0, 2), "ttft_s": 0.02, "step_s": 0.004, **settings}
 
         async def both() -> None:
-            timeout = aiohttp.ClientTimeout(total=20, sock_read=1)
+            timeout = aiohttp.ClientTimeout(total=60, sock_read=patience_s)
             async with MockServer(MockSettings(**given)) as server, aiohttp.ClientSession(timeout=timeout) as session:
                 await conversation(Talk(server, session))
 

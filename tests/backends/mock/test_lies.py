@@ -207,7 +207,7 @@ def test_half_an_answer_in_all_its_ways(talk: Callable[..., None]) -> None:
         assert [turn["finish_reason"] for turn in turns] == [None] * 4 + ["abort"]
         assert [turn["accepted"] for turn in turns] == [[3]] * 5
 
-    talk(conversation)
+    talk(conversation, patience_s=3)
 
 
 def test_usage_missing_everywhere_and_wrong(talk: Callable[..., None]) -> None:
