@@ -1,12 +1,14 @@
 """Chat templates as transformers renders them, without importing it: the same sandbox, filters and functions.
 
-Written after `transformers.utils.chat_template_utils` of 5.19; tests hold the two against each other.
+Written after `transformers.utils.chat_template_utils` of 5.19; tests hold the two against each other. But the date that
+a template writes is always `DATE`, by whichever of the two it is rendered: Llama 3.2, gpt-oss and others write today's,
+with which no prompt would be the same tomorrow.
 """
 
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jinja2 import TemplateError, TemplateSyntaxError, meta, nodes
@@ -16,6 +18,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.parser import Parser
+
+
+DATE = datetime(2025, 1, 1, tzinfo=UTC)
+"""What templates are told that today is."""
 
 
 class _Generation(Extension):
@@ -46,13 +52,27 @@ def variables(text: str) -> set[str]:
         return set()
 
 
+def strftime_now(form: str) -> str:
+    """Return `DATE` in a form of `strftime`, by the name that templates call."""
+    return DATE.strftime(form)
+
+
+def writes_date(text: str) -> bool:
+    """Say whether a template asks for today's date; no text that is no template does."""
+    try:
+        names = _environment().parse(text).find_all(nodes.Name)
+    except TemplateSyntaxError:
+        return False
+    return any(node.name == strftime_now.__name__ for node in names)
+
+
 def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _refuse
-    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)  # local time, as transformers has
+    environment.globals["strftime_now"] = strftime_now
     return environment
 
 

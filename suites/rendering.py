@@ -12,12 +12,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.chat_template import DATE, strftime_now, writes_date
 from draftmark.suites.json_values import texts_in
 from draftmark.suites.messages import with_arguments_read
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.quoting import cut
 from draftmark.suites.special_tokens import SpecialTokens
 from draftmark.suites.template_probe import TemplateProbe
+from draftmark.suites.thinking import template_texts
 from draftmark.suites.tokenizer_files import folder_tokenizer
 
 if TYPE_CHECKING:
@@ -112,6 +114,12 @@ class Renderer:
         return text
 
     @property
+    def template_date(self) -> str | None:
+        """The date that the template writes for today's, year first; null where it writes none."""
+        texts = [] if self.chat_template == "none" else template_texts(self.tokenizer.chat_template)
+        return DATE.date().isoformat() if any(map(writes_date, texts)) else None
+
+    @property
     def _name(self) -> str:
         return str(self.tokenizer.name_or_path or "the target")
 
@@ -130,7 +138,8 @@ class Renderer:
         return opening + self._encode_text(text)
 
     def _chat_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None) -> list[int]:
-        messages = [with_arguments_read(message) for message in messages]
+        thoughts = [message.get("reasoning_content") or "" for message in messages]
+        messages = [self._thinking_renamed(with_arguments_read(message)) for message in messages]
         text = self._render(messages, tools)
         left_out = self._probe.left_out(messages, tools)
         if left_out is not None:
@@ -144,13 +153,21 @@ class Renderer:
         calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
         if any(self._special.within(said) for said in texts_in([calls, list(tools or ())])):
             raise self._cannot_keep_text("it stands in a tool or in a call of one")
-        if any(self._special.within(message.get("reasoning_content") or "") for message in messages):
+        if any(map(self._special.within, thoughts)):
             raise self._cannot_keep_text(
                 "it stands in the thinking of an earlier answer; or write earlier_reasoning: stripped"
             )
         if not any(self._special.within(message["content"]) for message in messages):
             return self._encode(text)
         return self._ids_with_contents_as_text(messages, tools, text)
+
+    def _thinking_renamed(self, message: Message) -> Message:
+        """Return a message with its thinking in the field in which this template looks for it."""
+        thought = message.get("reasoning_content")
+        if thought is None or self._probe.thinking_field == "reasoning_content":
+            return message
+        rest = {name: value for name, value in message.items() if name != "reasoning_content"}
+        return {**rest, self._probe.thinking_field: thought}
 
     def _probed(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
         try:
@@ -204,7 +221,12 @@ class Renderer:
         shown = {} if not tools else {"tools": list(tools)}
         try:
             text: str = self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=True, **shown, **self.template_options
+                list(messages),
+                tokenize=False,
+                add_generation_prompt=True,
+                strftime_now=strftime_now,
+                **shown,
+                **self.template_options,
             )
         except Exception as fault:
             roles = ", ".join(message["role"] for message in messages[:_MOST_ROLES])

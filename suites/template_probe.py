@@ -6,6 +6,7 @@ the suite asks. Whether text is stripped, merged or moved is the template's own 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ _FIRST, _ANSWER, _LATER, _SET = "quovexa", "brimzolt", "dwelkaru", "yosfimque"
 _TOOL, _ABOUT, _PARAMETER = "zanquori", "wulbexit", "morvyxel"
 _CALLED, _ARGUMENT, _VALUE, _TOLD = "xilbrova", "kwofendu", "pyzzaret", "juqtomil"
 _AGAIN, _AGAIN_ARGUMENT, _AGAIN_VALUE, _TOLD_AGAIN = "vextuqar", "nolzywim", "fibqorex", "gruxelvo"
+
+_THOUGHT = "hevradlux"
+_THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought")
+"""What templates call the thinking of an earlier answer: Qwen3 and most; Solar; gpt-oss and LFM2.5; Apriel."""
 
 _USER = {"role": "user", "content": _FIRST}
 _TOOLS = (
@@ -55,6 +60,21 @@ class TemplateProbe:
             if text is not None and not all(word in text for word in words):
                 return what
         return None
+
+    @cached_property
+    def thinking_field(self) -> str:
+        """The field of an answer that the template shows thinking from; `reasoning_content` if it shows none.
+
+        Some show that of calls alone, others leave it out where a user spoke later.
+        """
+        for field in _THINKING_FIELDS:
+            for calls in (True, False):
+                first, *rest = _conversation("called" if calls else "answered")
+                answer = rest[0] | {field: _THOUGHT}
+                text = self._render([first, answer, *rest[1:]], _TOOLS if calls else None)
+                if text is not None and _THOUGHT in text.lower():
+                    return field
+        return _THINKING_FIELDS[0]
 
     def _text(self, probe: str, with_tools: bool) -> str | None:
         if (probe, with_tools) not in self._texts:

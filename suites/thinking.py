@@ -58,13 +58,19 @@ MARKS = (
     Marks("<think>", "</think>"),
     Marks("[THINK]", "[/THINK]"),
     Marks("<seed:think>", "</seed:think>"),
+    Marks("<mm:think>", "</mm:think>"),
+    Marks("<think:opensource>", "</think:opensource>"),
+    Marks("<|START_THINKING|>", "<|END_THINKING|>"),
+    Marks("<|channel>thought", "<channel|>"),
+    Marks("<|inner_prefix|>", "<|inner_suffix|>"),
     Marks(
         "<|channel|>analysis<|message|>",
         "<|channel|>final<|message|>",
         r"<\|channel\|>(?:final|commentary)(?:.*?<\|message\|>)?",
     ),
 )
-"""Qwen3, DeepSeek, GLM and most others; Mistral; Seed-OSS; gpt-oss, whose calls of tools are commentary."""
+"""Qwen3, DeepSeek, GLM and most others; Mistral; Seed-OSS; MiniMax-M3; Hy3; Command; Gemma 4; Apertus; gpt-oss, whose
+calls of tools are commentary."""
 
 _TAIL = 64
 """Tokens at the end of a prompt, and at the start of an output, in which thinking is opened."""

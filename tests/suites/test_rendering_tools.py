@@ -128,3 +128,19 @@ def test_a_template_file_must_be_a_regular_file_of_utf8_and_of_a_megabyte_at_mos
 def test_a_template_file_that_is_not_there_is_named(tokenizer: Any) -> None:
     with pytest.raises(SuiteError, match=r"chat_template: there is no file lost.jinja"):
         Renderer(tokenizer, chat_template="lost.jinja")
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
+def test_thinking_of_an_earlier_answer_reaches_the_template_by_the_name_it_reads(
+    tokenizer: Any, tmp_path: Path, field: str
+) -> None:
+    path = tmp_path / "thinking.jinja"
+    path.write_text(f"{{% for m in messages %}}{{{{ m.{field} }}}}{{{{ m.content }}}}\n{{% endfor %}}")
+    talk = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "yes", "reasoning_content": "so "},
+        {"role": "user", "content": "b"},
+    ]
+    renderer = Renderer(tokenizer, chat_template=str(path))
+    assert renderer.decode(renderer.prompt_ids(talk)) == "a\nso yes\nb\n"
+    assert talk[1]["reasoning_content"] == "so "  # servers are asked with it

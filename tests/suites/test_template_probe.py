@@ -125,3 +125,26 @@ def test_each_kind_is_rendered_once_however_many_turns_there_are() -> None:
         assert probe.left_out(talk, [LOOK]) is None
     assert render.times == 3  # the user's message, the system's, and a call with its answer
     assert json.dumps(talk).count("shut") == 51
+
+
+SHOWN = "{% for m in messages %}{{ m.content }}{% if m.FIELD %}<think>{{ m.FIELD }}</think>{% endif %}{% endfor %}"
+OF_CALLS = "{% for m in messages %}{{ m.content }}{% if m.FIELD and m.tool_calls %}{{ m.FIELD }}{% endif %}{% endfor %}"
+BEFORE_A_USER = (
+    "{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ raise_exception('no tools') }}{% endif %}"
+    "{{ m.FIELD }}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking", "thought"])
+@pytest.mark.parametrize("template", [SHOWN, OF_CALLS, BEFORE_A_USER], ids=["any", "of calls", "no tools"])
+def test_thinking_is_shown_from_the_field_that_a_template_reads(template: str, field: str) -> None:
+    assert TemplateProbe(Counting(template.replace("FIELD", field))).thinking_field == field
+
+
+def test_a_template_that_shows_no_thinking_is_handed_it_as_servers_are() -> None:
+    render = Counting(SAYING)
+    probe = TemplateProbe(render)
+    assert probe.thinking_field == "reasoning_content"
+    asked = render.times
+    assert probe.thinking_field == "reasoning_content"
+    assert render.times == asked  # once for all

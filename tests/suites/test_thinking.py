@@ -190,3 +190,22 @@ def test_a_text_is_split_at_its_mark(
     make_tokenizer: Callable[..., Any], text: str, expected: tuple[str, str], *, opened: bool
 ) -> None:
     assert reader(make_tokenizer(QWEN3)).marks.split(text, opened=opened) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("<|START_THINKING|>{{ x }}<|END_THINKING|>", "<|START_THINKING|>a<|END_THINKING|>b"),  # Command
+        ("{{ '<|channel>thought\n<channel|>' }}", "<|channel>thought\na\n<channel|>b"),  # Gemma 4
+        ("{% set begin = '<mm:think>' %}", "<mm:think>a</mm:think>b"),  # MiniMax-M3
+        ("{% set inner = '<|inner_prefix|>' %}", "<|inner_prefix|>a<|inner_suffix|>b"),  # Apertus
+        ("{{ '<think:opensource>' }}", "<think:opensource>a</think:opensource>b"),  # Hy3
+        ("[THINK]{{ x }}[/THINK]", "[THINK]a[/THINK]b"),  # Mistral
+        ("<seed:think>", "<seed:think>a</seed:think>b"),  # Seed-OSS
+    ],
+)
+def test_makers_mark_thinking_in_their_own_ways(make_tokenizer: Callable[..., Any], template: str, text: str) -> None:
+    tokenizer = make_tokenizer(template)
+    assert reader(tokenizer).marks.split(text, opened=False) == ("a", "b")
+    assert counts(tokenizer, OPENING, [text.removesuffix("b"), "b"]) == length(tokenizer, text.removesuffix("b"))
+    assert counts(tokenizer, OPENING + text.partition("a")[0], ["a", text.partition("a")[2]]) is not None

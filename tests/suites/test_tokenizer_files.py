@@ -199,3 +199,26 @@ def test_prompts_are_rendered_without_importing_transformers(saved: Callable[...
         "assert ids; assert not {'transformers', 'torch'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program, str(saved())], check=True)
+
+
+DATED = "{{ messages[0].content }} {{ strftime_now('%d %B %Y, %Y-%m-%d') }}"
+
+
+def test_the_date_is_the_same_on_every_day_with_transformers_and_without(saved: Callable[..., Path]) -> None:
+    for renderer in both(saved(DATED)):
+        asked = renderer.prompt_ids([{"role": "user", "content": "when"}])
+        assert renderer.decode(asked) == "when 01 January 2025, 2025-01-01"
+        assert renderer.template_date == "2025-01-01"
+
+
+@pytest.mark.parametrize(
+    ("template", "date"),
+    [
+        (CHATML, None),
+        ("{% if strftime_now is defined %}{{ strftime_now('%Y') }}{% endif %}", "2025-01-01"),
+        ("{# strftime_now('%Y') #}{{ 'strftime_now' }}{{ messages[0].strftime_now }}", None),
+    ],
+)
+def test_a_template_is_known_to_write_a_date(saved: Callable[..., Path], template: str, date: str | None) -> None:
+    assert [renderer.template_date for renderer in both(saved(template))] == [date, date]
+    assert both(saved(template), chat_template="none")[0].template_date is None
