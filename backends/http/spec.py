@@ -180,7 +180,7 @@ class OpenaiSpec(AskedOverHttp):
         theirs = self.extra_body.get("chat_template_kwargs")
         twice = [name for name in options if name in self.extra_body or (isinstance(theirs, dict) and name in theirs)]
         if twice:
-            return f"extra_body says {twice[0]}, and the plan's thinking says it too; take it away here"
+            return f"extra_body says {twice[0]}, and the plan says it too; take it away here"
         dialect = None if self.dialect is None else dialect_of(self.dialect)
         if dialect is None or are_sent_as_ids(self.send, takes_ids=dialect.takes_ids, ids=ids):
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,11 @@ def summary_lines(prepared: Prepared) -> list[str]:
     ]
     thinking = prepared.materials.thinking.stamp
     lines += [f"thinking: {harmless(thinking)}"] if thinking is not None else []
+    if plan.template_options:
+        told = json.dumps(plan.template_options, ensure_ascii=False)
+        lines.append(f"options of the chat template: {harmless(told)}")
+    date = prepared.materials.template_date
+    lines += [f"date that the chat template writes: {date}, whatever the day"] if date is not None else []
     lines += [f"warning: {harmless(sentence)}" for sentence in prepared.warnings]
     lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
     return lines

@@ -38,6 +38,8 @@ class Materials:
     needs_ids: bool = True
     """False where every turn goes to a server as messages: ids are for lengths alone then, and null where the template
     that is at hand cannot render a prompt, with tools for one."""
+    template_date: str | None = None
+    """The date that the template writes into ids, year first; null where it writes none, or only servers render."""
 
     @cached_property
     def first(self) -> FirstPrompts:
@@ -66,7 +68,8 @@ def gather(plan: Plan) -> Materials:
     suites = tuple(spec.load(renderer) for spec in plan.suites)
     own = None if plan.chat_template in ("model", "none") else text_hash(renderer.tokenizer.chat_template)
     needs_ids = not all(backend.asked_in_messages() for backend in plan.backends)
-    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking, needs_ids)
+    date = renderer.template_date if needs_ids else None
+    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking, needs_ids, date)
 
 
 def _served(name: str) -> ModelIdentity:

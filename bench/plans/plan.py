@@ -24,6 +24,7 @@ from draftmark.backends.drafters import DrafterSpec
 from draftmark.backends.registry import BACKENDS, DRAFTERS
 from draftmark.bench.plans.document import Document, Place, PlanError, Problem, read_document
 from draftmark.bench.plans.load import LOADS, ClosedPlan, LoadPlan, with_its_kind
+from draftmark.bench.plans.template_options import TemplateOptions
 from draftmark.bench.plans.variables import unknown_variables
 from draftmark.bench.plans.wording import described, keys_of, problems_of
 from draftmark.results.errors import DraftmarkError
@@ -64,6 +65,8 @@ class PlanSettings(BaseModel):
     """False allows a plan without the drafter `none`; nothing can be compared then."""
     chat_template: Annotated[str, Field(min_length=1, max_length=500)] = "model"
     """`model` for the target's own template, `none` for the prompts as raw text, or a file with a template to use."""
+    template_options: TemplateOptions = Field(default_factory=dict)
+    """What the chat template is told besides, by the names that it reads: `{date_string: 1 January 2025}`."""
     thinking: Mode | None = None
     """Whether the target thinks before it answers, and how much; must be said where its template has a switch."""
     earlier_reasoning: Literal["stripped", "kept"] = "stripped"
@@ -98,7 +101,12 @@ class Plan(PlanSettings):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-_CAME_LATER = {"request_sampling": "plan", "thinking": None, "earlier_reasoning": "stripped"}
+_CAME_LATER: dict[str, Any] = {
+    "request_sampling": "plan",
+    "template_options": {},
+    "thinking": None,
+    "earlier_reasoning": "stripped",
+}
 """Keys to their defaults, with which the hashes of older plans hold."""
 
 _TABLES: dict[str, KindTable[Any]] = {"backends": BACKENDS, "drafters": DRAFTERS, "suites": SUITES}

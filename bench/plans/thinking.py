@@ -32,7 +32,7 @@ class Thinking:
     switches: frozenset[str] | None = frozenset()
     """Names that its template reads; null where the server renders, with a template that is not at hand."""
     options: dict[str, Any] = field(default_factory=dict)
-    """What the template is handed, here or by the server."""
+    """What the template is handed, here or by the server: the plan's `template_options`, and its switch."""
     reader: ThinkingReader | None = None
     """Null where nothing marks the thinking in the target's tokens."""
     stamp: str | None = None
@@ -43,18 +43,26 @@ class Thinking:
 
 def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
     """Return what a plan's target is told of thinking; `tokenizer` is null where only the server has it."""
-    said, kept = plan.thinking, plan.earlier_reasoning == "kept"
+    said, kept, told = plan.thinking, plan.earlier_reasoning == "kept", plan.template_options
+    effort = _effort(plan)
     if tokenizer is None:
         handed = options(said, {EFFORT} if said in EFFORTS else SWITCHES) if said is not None else {}
-        served = AS_SERVED if said is None else f"{said} (asked of the server)"
-        return Thinking(None, handed, None, served, kept=kept)
+        asked = ", ".join(words for words in (said, effort) if words is not None)
+        served = f"{asked} (asked of the server)" if asked else AS_SERVED
+        return Thinking(None, told | handed, None, served, kept=kept)
     reader = ThinkingReader.of(tokenizer)
     known = frozenset[str]() if plan.chat_template == "none" else switches(tokenizer.chat_template)
     handed = options(said, known) if said is not None else {}
-    stamp = f"{said} ({', '.join(sorted(handed))})" if said is not None else None
+    switched = f"{said} ({', '.join(sorted(handed))})" if said is not None else None
+    stamp = ", ".join(words for words in (switched, effort) if words is not None) or None
     if stamp is None and reader is not None and plan.chat_template != "none":
         stamp = NO_SWITCH
-    return Thinking(known, handed, reader, stamp, kept=kept)
+    return Thinking(known, told | handed, reader, stamp, kept=kept)
+
+
+def _effort(plan: Plan) -> str | None:
+    """Return in words how long the target thinks by the plan's `template_options`; null where they do not say."""
+    return f"{EFFORT} {plan.template_options[EFFORT]}" if EFFORT in plan.template_options else None
 
 
 def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
@@ -81,6 +89,7 @@ def _switch_problem(plan: Plan, thinking: Thinking) -> str | None:
     words = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
     switch = ", ".join(sorted(known))
     if said is None:
+        known = known - set(plan.template_options)
         return (
             f"is missing: the target's chat template has a switch for it ({switch}); write {words}" if known else None
         )

@@ -32,6 +32,7 @@ def new_manifest(plan: Plan, materials: Materials, groups: Sequence[Group], run_
         plan=plan.as_data(),
         plan_hash=plan.hash,
         chat_template_hash=materials.chat_template_hash,
+        template_date=materials.template_date,
         thinking=materials.thinking.stamp,
         target=materials.identify(plan.target_name),
         models=[materials.identify(name) for name in draft_models(plan)],

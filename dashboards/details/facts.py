@@ -67,7 +67,7 @@ def blocks(summary: RunSummary) -> list[Block]:
     """Return the environment part of the page: the run and its settings, each session, models and suites."""
     manifest = summary.manifest
     found = [Block("Run", _run(manifest))]
-    if asked := (*_asked(manifest), *_thinking(manifest)):
+    if asked := (*_asked(manifest), *_template(manifest), *_thinking(manifest)):
         found.append(Block("How turns were asked", asked))
     for index, session in enumerate(manifest.sessions):
         title = "Machine and software" if len(manifest.sessions) == 1 else f"Session {index + 1}"
@@ -97,6 +97,16 @@ def _asked(manifest: RunManifest) -> Pairs:
         for name, value in told.items():
             values.setdefault(_SPOKEN.get(name, name.replace("_", " ")), []).append(_plain(value))
     return tuple((name, ", ".join(dict.fromkeys(found))) for name, found in values.items())
+
+
+def _template(manifest: RunManifest) -> Pairs:
+    """Return what the chat template was told, and the date that it wrote."""
+    told = ", ".join(f"{name} {_plain(value)}" for name, value in manifest.plan.get("template_options", {}).items())
+    date = manifest.template_date
+    return (
+        *((("options of the chat template", told),) if told else ()),
+        *((("date in prompts", f"{date}, whatever the day of the run"),) if date is not None else ()),
+    )
 
 
 def _thinking(manifest: RunManifest) -> Pairs:

@@ -138,6 +138,8 @@ def _template(manifest: RunManifest, end: int | None) -> str:
     """Return which template rendered the prompts, and how the target thought by it."""
     template = manifest.chat_template_hash or _words(manifest.plan.get("chat_template", "not stated"))
     parts = [template[:end]]
+    if manifest.plan.get("template_options"):
+        parts.append(f"options {json.dumps(manifest.plan['template_options'], sort_keys=True)}")
     if manifest.thinking is not None:
         parts.append(f"thinking {manifest.thinking}")
     if manifest.plan.get("earlier_reasoning", "stripped") != "stripped":

@@ -187,6 +187,7 @@ _OF_CELLS = frozenset(
         "sampling",
         "request_sampling",
         "chat_template",
+        "template_options",
         "thinking",
         "earlier_reasoning",
     }
@@ -204,6 +205,8 @@ def _template(before: RunManifest, after: RunManifest) -> Iterator[SettingChange
     was, now = ((run.chat_template_hash or run.plan.get("chat_template")) for run in (before, after))
     if was != now and was is not None and now is not None:
         yield SettingChange(field="plan.chat_template", before=was, after=now, forbids=True)
+    told, tells = (run.plan.get("template_options", {}) for run in (before, after))
+    yield from _differing("plan.template_options", told, tells, lambda name: True)
 
 
 def _thinking(before: RunManifest, after: RunManifest) -> Iterator[SettingChange]:

@@ -106,6 +106,8 @@ class RunManifest(Record):
     plan_hash: Identifier
     chat_template_hash: Identifier | None = None
     """sha256 of the plan's own chat template; null where prompts were rendered by the target's, or not at all."""
+    template_date: Identifier | None = None
+    """The date, year first, that the chat template wrote into prompts rendered here; null where it writes none."""
     thinking: Identifier | None = None
     """How the target thought before it answered, in words; null where nothing is known to make it think."""
     target: ModelIdentity

@@ -30,6 +30,8 @@ Topic: TypeAlias = Literal[
 MODELS = "/v1/models"
 EFFORT = "reasoning_effort"
 """The API's own word for how long to think."""
+_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh"})
+"""What it may be there; templates know further words."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +103,19 @@ class Dialect:
 
     def template_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the chat template as keys of a request; how long to think has a key in the API itself."""
-        effort = {name: value for name, value in options.items() if name == EFFORT}
-        rest = {name: value for name, value in options.items() if name != EFFORT}
+        effort = {name: value for name, value in options.items() if name == EFFORT and value in _EFFORTS}
+        rest = {name: value for name, value in options.items() if name not in effort}
         return effort | ({"chat_template_kwargs": rest} if rest else {})
 
     def thinking_problem(self, options: Mapping[str, Any], *, kept: bool) -> str | None:
         """Say why a server that is asked in messages cannot be told to think, or sent earlier thinking."""
         if self.takes_template_options:
             return None
-        if set(options) - {EFFORT}:
+        more = self.template_options(options).get("chat_template_kwargs")
+        if more:
             return (
-                "the OpenAI API has no switch for thinking but reasoning_effort: write thinking: low, medium or high, "
-                "or dialect: and the engine that this server is"
+                f"the OpenAI API takes nothing for a chat template ({', '.join(more)}) but reasoning_effort: write "
+                "thinking: low, medium or high, or dialect: and the engine that this server is"
             )
         return (
             "the OpenAI API takes no thinking of earlier answers: write earlier_reasoning: stripped" if kept else None

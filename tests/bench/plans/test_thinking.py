@@ -182,12 +182,12 @@ def test_a_server_without_a_tokenizer_does_as_it_does_or_as_it_is_asked(served: 
 @pytest.mark.parametrize(
     ("server", "keys", "sentence"),
     [
-        ({"dialect": "openai"}, {"thinking": "on"}, "no switch for thinking but reasoning_effort"),
+        ({"dialect": "openai"}, {"thinking": "on"}, "takes nothing for a chat template (enable_thinking, thinking)"),
         ({"dialect": "openai"}, {"earlier_reasoning": "kept"}, "takes no thinking of earlier answers"),
         (
             {"extra_body": {"chat_template_kwargs": {"thinking": True}}},
             {"thinking": "on"},
-            "extra_body says thinking, and the plan's thinking says it too",
+            "extra_body says thinking, and the plan says it too",
         ),
     ],
 )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -60,6 +60,22 @@ def test_how_turns_were_asked_is_told_with_every_value_that_occurs(specimen: Mod
     assert pairs["temperature (0 is greedy)"] == "0.0"
     assert pairs["stop"] == '["END"], none'
     assert pairs["load: concurrency"] == "1"
+
+
+def test_what_the_template_was_told_and_the_date_it_wrote_are_told(specimen: ModuleType) -> None:
+    def asked(**changes: Any) -> dict[str, str]:
+        summary = specimen.run(specimen.baseline())
+        manifest = summary.manifest.model_copy(update=changes)
+        found = {block.title: block.pairs for block in blocks(summary.model_copy(update={"manifest": manifest}))}
+        return dict(found["How turns were asked"])
+
+    names = ("options of the chat template", "date in prompts")
+    assert not set(names) & set(asked())
+    told = asked(plan={"template_options": {"thinking_budget": 512, "style": "terse"}}, template_date="2025-01-01")
+    assert [told[name] for name in names] == [
+        "thinking_budget 512, style terse",
+        "2025-01-01, whatever the day of the run",
+    ]
 
 
 def test_the_plan_on_the_page_is_the_plan_of_the_run(specimen: ModuleType) -> None:

@@ -80,6 +80,10 @@ def test_one_gpu_and_two_are_different_machines(entered: Entered, folders: Modul
             {"plan": {"earlier_reasoning": "kept"}},
             ["chat template not stated", "chat template not stated, earlier reasoning kept"],
         ),
+        (
+            {"plan": {"template_options": {"thinking_budget": 0}}},
+            ["chat template not stated", 'chat template not stated, options {"thinking_budget": 0}'],
+        ),
     ],
 )
 def test_what_was_asked_otherwise_stands_in_a_table_named_by_what_differs(

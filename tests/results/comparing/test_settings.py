@@ -168,3 +168,17 @@ def test_runs_whose_later_turns_hold_other_thinking_are_not_compared(make_manife
     changes = run_changes(make_manifest(), make_manifest(plan={"earlier_reasoning": "kept"}))
     (found,) = [one for one in changes if one.field == "plan.earlier_reasoning"]
     assert (found.before, found.after, found.forbids) == ("stripped", "kept", True)
+
+
+def test_runs_whose_template_was_told_otherwise_are_not_compared(make_manifest: Callable[..., Any]) -> None:
+    before = make_manifest(plan={"template_options": {"thinking_budget": 512, "style": {"terse": True}}})
+    after = make_manifest(plan={"template_options": {"thinking_budget": 0, "style": {"terse": True}}})
+    (found,) = [one for one in run_changes(before, after) if one.field.startswith("plan.template_options")]
+    assert (found.field, found.before, found.after) == ("plan.template_options.thinking_budget", 512, 0)
+    assert found.forbids
+    told = [one for one in run_changes(make_manifest(), after) if one.field.startswith("plan.template_options")]
+    assert {one.field for one in told} == {
+        "plan.template_options.thinking_budget",
+        "plan.template_options.style.terse",
+    }
+    assert all(one.forbids for one in told)
