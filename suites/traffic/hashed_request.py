@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.json_values import read_json
 from draftmark.suites.messages import Message, ToolCall
 from draftmark.suites.traffic.hashed_schema import hashed_keys, hashed_name, hashed_schema, hashed_value, names_in
 
@@ -112,8 +113,8 @@ _KEYS = frozenset({"description", "strict", "json_schema"})
 def _json_text(text: str, hasher: Hasher, kept: frozenset[str]) -> str:
     """Return a text without its words; one that is a JSON object or list stays one, in its form."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text)
+    except ValueError:
         return hasher.text(text)
     if not isinstance(value, dict | list):
         return hasher.text(text)

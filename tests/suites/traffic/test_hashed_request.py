@@ -125,3 +125,21 @@ def test_no_word_stays_in_messages_but_names_of_tools_and_parameters() -> None:
     assert calls is not None
     assert (calls[0].name, found[3].name) == ("find", "find")
     assert next(iter(json.loads(calls[0].arguments))) == "at"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['{"at": "Dover", "at": "Calais"}', '{"at": NaN}', '{"depth": 1e999}'],
+    ids=["a key twice", "no number", "not finite"],
+)
+def test_what_is_not_strict_json_is_hashed_as_text_and_loses_nothing(said: str) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    talk = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": said, "tool_call_id": "c"},
+    ]
+    (_, _, told) = hashed_messages(logged_request({"messages": talk}), Hasher(b"secret"))
+    assert told.content == Hasher(b"secret").text(said)
+    assert told.content is not None
+    assert len(told.content) == len(said)
