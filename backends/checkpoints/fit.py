@@ -36,7 +36,7 @@ def _files(checkpoint: DraftCheckpoint) -> Iterator[str]:
     if weights.missing:
         first = weights.missing[0]
         yield f"its index names {len(weights.missing)} files that are not there, {first[:80]!r} first; get them too"
-    elif not weights.files:
+    elif not weights.files and not (checkpoint.is_language_model and any(checkpoint.folder.glob("*.bin"))):
         yield "the folder holds no weights (.safetensors), only their description; get the rest of it"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from draftmark.backends.base import Asks
 from draftmark.bench.plans.cells import Group, PlannedArm, expand, plan_arms, suite_problems
 from draftmark.bench.plans.document import PlanError, Problem
+from draftmark.bench.plans.drafter_models import drafter_model_warnings
 from draftmark.bench.plans.enough import load_problems
 from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
 from draftmark.bench.plans.materials import Materials, gather
@@ -36,9 +37,10 @@ class Prepared:
 
     @property
     def warnings(self) -> list[str]:
-        """What is worth knowing before it runs: prompts that do not fit. Renders every first turn, once."""
+        """What is worth knowing before it runs: models and prompts that do not fit. Renders every first turn, once."""
         materials = self.materials
         return [
+            *drafter_model_warnings(self.plan),
             *selection_warnings(materials.suites),
             *overflow_warnings(self.plan, materials.suites, materials.first),
             *thinking_warnings(materials.thinking, materials.renderer, materials.suites),

@@ -206,3 +206,10 @@ def test_a_description_without_weights_is_no_checkpoint(read: Callable[..., Draf
 
 def test_what_is_not_told_is_not_compared(judged: Callable[..., list[str]]) -> None:
     assert judged({"architectures": ["MedusaModel"]}, {"architectures": ["LlamaForCausalLM"]}) == []
+
+
+def test_a_language_model_may_hold_its_weights_in_torchs_own_files(read: Callable[..., DraftCheckpoint]) -> None:
+    model = read(SMOLLM2)
+    assert "no weights" in problems_with(model)[0]
+    (model.folder / "pytorch_model.bin").touch()
+    assert problems_with(model) == []
