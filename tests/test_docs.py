@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "suites/builtin/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def test_the_metric_page_is_what_the_declarations_say() -> None:
