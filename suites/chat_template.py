@@ -44,12 +44,24 @@ def compile_template(text: str) -> Template:
     return _environment().from_string(text)
 
 
-def variables(text: str) -> set[str]:
-    """Return the names that a template reads from what it is rendered with; none of a text that is no template."""
-    try:
-        return meta.find_undeclared_variables(_environment().parse(text))
-    except TemplateSyntaxError:
-        return set()
+def template_texts(template: Any) -> list[str]:
+    """Return the template that a conversation is rendered with; all of several named ones if none is the default."""
+    if isinstance(template, list):
+        template = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
+    if isinstance(template, dict):
+        named = [template["default"]] if "default" in template else list(template.values())
+        return [text for text in named if isinstance(text, str)]
+    return [template] if isinstance(template, str) and template else []
+
+
+def template_variables(template: Any) -> set[str]:
+    """Return the names that a template reads from what it is rendered with; none of a text that is no template.
+
+    Args:
+        template: As tokenizers hold it: a text, several by name, or null.
+    """
+    trees = map(_parsed, template_texts(template))
+    return {name for tree in trees if tree is not None for name in meta.find_undeclared_variables(tree)}
 
 
 def strftime_now(form: str) -> str:
@@ -57,13 +69,18 @@ def strftime_now(form: str) -> str:
     return DATE.strftime(form)
 
 
-def writes_date(text: str) -> bool:
-    """Say whether a template asks for today's date; no text that is no template does."""
+def writes_date(template: Any) -> bool:
+    """Say whether a template, as tokenizers hold it, asks for today's date; no text that is no template does."""
+    trees = map(_parsed, template_texts(template))
+    called = (node.name for tree in trees if tree is not None for node in tree.find_all(nodes.Name))
+    return strftime_now.__name__ in called
+
+
+def _parsed(text: str) -> nodes.Template | None:
     try:
-        names = _environment().parse(text).find_all(nodes.Name)
+        return _environment().parse(text)
     except TemplateSyntaxError:
-        return False
-    return any(node.name == strftime_now.__name__ for node in names)
+        return None
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

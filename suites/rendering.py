@@ -19,7 +19,6 @@ from draftmark.suites.prompt import SuiteError
 from draftmark.suites.quoting import cut
 from draftmark.suites.special_tokens import SpecialTokens
 from draftmark.suites.template_probe import TemplateProbe
-from draftmark.suites.thinking import template_texts
 from draftmark.suites.tokenizer_files import folder_tokenizer
 
 if TYPE_CHECKING:
@@ -116,8 +115,8 @@ class Renderer:
     @property
     def template_date(self) -> str | None:
         """The date that the template writes for today's, year first; null where it writes none."""
-        texts = [] if self.chat_template == "none" else template_texts(self.tokenizer.chat_template)
-        return DATE.date().isoformat() if any(map(writes_date, texts)) else None
+        dated = self.chat_template != "none" and writes_date(self.tokenizer.chat_template)
+        return DATE.date().isoformat() if dated else None
 
     @property
     def _name(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, JsonValue
 
 from draftmark.bench.plans.document import Problem
-from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES, template_texts
+from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES
 
 if TYPE_CHECKING:
     from draftmark.bench.plans.plan import Plan
@@ -54,9 +54,9 @@ def template_option_problems(plan: Plan, tokenizer: Any) -> list[Problem]:
         sentence = f"says what thinking: {plan.thinking} says too; take one of them away"
         found.append(Problem(("template_options", EFFORT), sentence))
     if tokenizer is not None:
-        from draftmark.suites.chat_template import variables
+        from draftmark.suites.chat_template import template_variables
 
-        read = {name for text in template_texts(tokenizer.chat_template) for name in variables(text)}
+        read = template_variables(tokenizer.chat_template)
         found += [
             Problem(("template_options", name), _unread(name, sorted(read - _TAKEN - {*SWITCHES})))
             for name in plan.template_options

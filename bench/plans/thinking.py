@@ -9,7 +9,8 @@ from draftmark.backends.base import RendersMessages
 from draftmark.bench.plans.document import Problem
 from draftmark.suites.conversation import recorded
 from draftmark.suites.prompt import SuiteError
-from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES, ThinkingReader, modes, options, switches
+from draftmark.suites.thinking import EFFORT, EFFORTS, SWITCHES, modes, options, switches
+from draftmark.suites.thinking_marks import ThinkingReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

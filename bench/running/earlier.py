@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from draftmark.bench.plans.thinking import Thinking
 from draftmark.suites.prompt import SuiteError
-from draftmark.suites.thinking import without_thinking
+from draftmark.suites.thinking_marks import without_thinking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from draftmark.results.records import TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
-    from draftmark.suites.thinking import ThinkingReader
+    from draftmark.suites.thinking_marks import ThinkingReader
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from draftmark.bench.running.earlier import Earlier
 from draftmark.bench.running.questions import UNTOLD, Question, Questions
 from draftmark.results.records import Observation, TurnRecord
 from draftmark.suites.prompt import Message, Prompt
-from draftmark.suites.thinking import MARKS, ThinkingReader
+from draftmark.suites.thinking_marks import MARKS, ThinkingReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
