@@ -6,8 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from draftmark.suites.json_values import STRICT
 from draftmark.suites.prompt import SuiteError
-from draftmark.suites.reading.rows import RowFault, json_object
+from draftmark.suites.reading.row_faults import RowFault, kind_of
+from draftmark.suites.reading.rows import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +21,13 @@ LONGEST_ITEM_CHARACTERS = 64 * 2**20
 
 _READ_CHARACTERS = 2**20
 _SPACE = re.compile(r"[ \t\n\r]*")
+_STRICT = json.JSONDecoder(**STRICT)
+_LENIENT = json.JSONDecoder(parse_int=len, parse_constant=len)
+"""Finds the end of an element that is no strict JSON; its value is not used."""
 
 
 def json_items(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
-    """Yield place in words and object, or what is wrong with that line.
+    """Yield place in words and object, or what is wrong with that line or element; both are read as strictly.
 
     Raises `SuiteError` for a file that cannot be read, and for an array that is broken, after which nothing can be
     told apart.
@@ -64,14 +69,13 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
 
 def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
     """Yield the elements after the opening bracket; an element that has not ended yet is tried again with more text."""
-    decoder = json.JSONDecoder()
     text, at, number, step = "", 0, 1, _READ_CHARACTERS
     while True:
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if number == 1 and text.startswith("]", at):
             return
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = _element(text, at)
             end = _SPACE.match(text, end).end()  # type: ignore[union-attr]
             separator = text[end]  # IndexError where it is not read yet, since a number may go on
         except (json.JSONDecodeError, IndexError) as fault:
@@ -83,9 +87,23 @@ def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str
         except RecursionError as fault:
             raise SuiteError(f"{path}, element {number} is nested too deeply to be read") from fault
         place = f"{path}, element {number}"
-        yield place, value if isinstance(value, dict) else RowFault("is no object; each element must be one")
+        yield place, value
         if separator == "]":
             return
         if separator != ",":
             raise SuiteError(f"{place} is followed by {separator!a} where a comma or ] belongs")
         at, number, step = end + 1, number + 1, _READ_CHARACTERS
+
+
+def _element(text: str, at: int) -> tuple[dict[str, Any] | RowFault, int]:
+    """Return the element that begins there, or what is wrong with it, and where it ends.
+
+    Raises `json.JSONDecodeError` for one that does not end within the text, or is no JSON at all.
+    """
+    try:
+        value, end = _STRICT.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as fault:
+        return RowFault(str(fault)), _LENIENT.raw_decode(text, at)[1]
+    return value if isinstance(value, dict) else RowFault(f"is {kind_of(value)}; each element is one object"), end

@@ -61,6 +61,15 @@ def test_who_is_not_known_is_named(tmp_path: Path) -> None:
         SharegptSpec(path=path).load(None)
 
 
+def test_an_element_that_is_not_strict_json_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text('[{"id": ' + "7" * 5000 + ', "conversations": []}, {"id": 1, "id": 2}]')
+    with pytest.raises(SuiteError) as caught:
+        SharegptSpec(path=str(path)).load(None)
+    assert f"{path}, element 1: holds a whole number of 5,000 digits" in str(caught.value)
+    assert f"{path}, element 2: has the key 'id' twice" in str(caught.value)
+
+
 def test_the_caution_speaks_of_learned_heads_and_leaves_the_hash_alone(tmp_path: Path) -> None:
     suite = SharegptSpec(path=written(tmp_path / "s.json", TWO)).load(None)
     assert suite.caution is not None

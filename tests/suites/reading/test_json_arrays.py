@@ -10,7 +10,7 @@ import pytest
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import json_arrays
 from draftmark.suites.reading.json_arrays import json_items
-from draftmark.suites.reading.rows import RowFault
+from draftmark.suites.reading.row_faults import RowFault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,4 +60,42 @@ def test_a_broken_array_is_named_at_its_element(tmp_path: Path, text: str, said:
 def test_an_element_that_is_no_object_is_a_fault_of_that_element(tmp_path: Path) -> None:
     first, second = items(tmp_path / "a.json", '[12, {"a": 1}]')
     assert isinstance(first, RowFault)
+    assert str(first) == "is a number; each element is one object"
     assert second == {"a": 1}
+
+
+NOT_STRICT = [
+    ('{"a": 1, "a": 2}', "has the key 'a' twice"),
+    ('{"b": [{"a": 1, "a": 2}]}', "has the key 'a' twice"),
+    ('{"a": NaN}', "is not JSON: NaN is no JSON value; use null"),
+    ('{"a": -Infinity}', "is not JSON: -Infinity is no JSON value; use null"),
+    ('{"a": ' + "7" * 5000 + "}", "holds a whole number of 5,000 digits; write it as a string"),
+    ("7" * 5000, "holds a whole number of 5,000 digits; write it as a string"),
+]
+
+
+@pytest.mark.parametrize(("element", "said"), NOT_STRICT, ids=["key", "key within", "NaN", "-Infinity", "int", "alone"])
+@pytest.mark.parametrize("read_at_once", [1, 300, 2**20])
+def test_an_array_is_read_as_strictly_as_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, element: str, said: str, read_at_once: int
+) -> None:
+    """Whatever part of the number was read when it was first looked at, and with what follows still read."""
+    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", read_at_once)
+    path = tmp_path / "a.json"
+    path.write_text(f'[{{"c": 1}}, {element}, {{"c": 2}}]')
+    first, (place, fault), last = json_items(path)
+    assert (first[1], last[1]) == ({"c": 1}, {"c": 2})
+    assert place == f"{path}, element 2"
+    assert isinstance(fault, RowFault)
+    assert str(fault) == said
+    path.write_text(f'{{"c": 1}}\n{{"x": {element}}}\n')
+    _, (place, fault) = json_items(path)
+    assert place == f"{path}, line 2"
+    assert str(fault) == said
+
+
+def test_many_digits_of_a_number_that_is_not_whole_are_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", 250)
+    assert items(tmp_path / "a.json", '[{"a": ' + "1" * 300 + ".5}]") == [{"a": float("1" * 300)}]
