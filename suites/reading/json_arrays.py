@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from draftmark.suites.json_values import STRICT
 from draftmark.suites.prompt import SuiteError
@@ -13,13 +14,12 @@ from draftmark.suites.reading.rows import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import TextIOWrapper
     from pathlib import Path
 
 LONGEST_ITEM_CHARACTERS = 64 * 2**20
 """A longer line or element is an error, not a reason to hold the file in memory."""
 
-_READ_CHARACTERS = 2**20
+_READ_BYTES = 2**20
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRICT = json.JSONDecoder(**STRICT)
 _LENIENT = json.JSONDecoder(parse_int=len, parse_constant=len)
@@ -33,20 +33,53 @@ def json_items(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
     told apart.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as handle:
-            start = handle.read(1)
-            while start and start in " \t\n\r":
-                start = handle.read(1)
-            if start == "[":
-                yield from _elements(handle, path)
+        with path.open("rb") as handle:
+            if _begins_with_bracket(handle):
+                yield from _elements(_Text(handle), path)
                 return
         yield from _lines(path)
     except FileNotFoundError as fault:
         raise SuiteError(f"there is no file {path}") from fault
-    except UnicodeDecodeError as fault:
-        raise SuiteError(f"{path} is not UTF-8 text; save it as UTF-8") from fault
     except OSError as fault:
         raise SuiteError(f"{path} cannot be read: {fault}") from fault
+
+
+def _begins_with_bracket(handle: IO[bytes]) -> bool:
+    """Read up to and with the first byte that is no space, after a byte order mark; say whether it opens an array."""
+    if handle.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        handle.seek(0)
+    start = handle.read(1)
+    while start and start in b" \t\n\r":
+        start = handle.read(1)
+    return start == b"["
+
+
+class _Text:
+    """The rest of a file as text; a byte that is no UTF-8 is told of once the text before it was read."""
+
+    def __init__(self, handle: IO[bytes]) -> None:
+        self._handle = handle
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._fault: str | None = None
+
+    def read(self, size: int) -> str:
+        """Return the text of about `size` bytes more, empty at the end; raise `ValueError` for what is not UTF-8."""
+        text = ""
+        while not text and self._fault is None:
+            begun = self._decoder.getstate()[0]
+            data = self._handle.read(size)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as fault:
+                byte = self._handle.tell() - len(data) - len(begun) + fault.start
+                found = (begun + data)[fault.start]
+                self._fault = f"is not UTF-8 (0x{found:02x} at byte {byte + 1:,} of the file); save the file as UTF-8"
+                text = (begun + data)[: fault.start].decode()
+            if not data:
+                break
+        if not text and self._fault is not None:
+            raise ValueError(self._fault)
+        return text
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
@@ -57,7 +90,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
             place = f"{path}, line {number}"
             if len(raw) > LONGEST_ITEM_CHARACTERS:
                 raise SuiteError(f"{place} is longer than {LONGEST_ITEM_CHARACTERS // 2**20} MiB; is it JSON lines?")
-            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
             line = line.removesuffix(b"\n").removesuffix(b"\r")
             if not line.strip():
                 continue
@@ -67,9 +100,9 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
                 yield place, fault
 
 
-def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
+def _elements(handle: _Text, path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
     """Yield the elements after the opening bracket; an element that has not ended yet is tried again with more text."""
-    text, at, number, step = "", 0, 1, _READ_CHARACTERS
+    text, at, number, step = "", 0, 1, _READ_BYTES
     while True:
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if number == 1 and text.startswith("]", at):
@@ -79,7 +112,7 @@ def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str
             end = _SPACE.match(text, end).end()  # type: ignore[union-attr]
             separator = text[end]  # IndexError where it is not read yet, since a number may go on
         except (json.JSONDecodeError, IndexError) as fault:
-            more = handle.read(step)
+            more = _more(handle, step, f"{path}, element {number}")
             if not more or len(text) - at > LONGEST_ITEM_CHARACTERS:
                 raise SuiteError(f"{path}, element {number} is not JSON, or the file was cut there") from fault
             text, at, step = text[at:] + more, 0, 2 * step
@@ -92,7 +125,14 @@ def _elements(handle: TextIOWrapper, path: Path) -> Iterator[tuple[str, dict[str
             return
         if separator != ",":
             raise SuiteError(f"{place} is followed by {separator!a} where a comma or ] belongs")
-        at, number, step = end + 1, number + 1, _READ_CHARACTERS
+        at, number, step = end + 1, number + 1, _READ_BYTES
+
+
+def _more(handle: _Text, size: int, place: str) -> str:
+    try:
+        return handle.read(size)
+    except ValueError as fault:
+        raise SuiteError(f"{place} {fault}") from fault
 
 
 def _element(text: str, at: int) -> tuple[dict[str, Any] | RowFault, int]:

@@ -69,3 +69,11 @@ def test_the_sanitized_version_is_an_array_with_a_column_prompt(tmp_path: Path) 
 def test_what_a_task_lacks_is_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(SuiteError, match=f"line 1: {said}"):
         MbppSpec(path=lines(tmp_path / "mbpp.jsonl", [row])).load(None)
+
+
+def test_a_byte_that_is_no_utf8_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mbpp.jsonl"
+    row = json.dumps({"task_id": 11, "text": "a", "test_list": ["x"]}).encode()
+    path.write_bytes(row + b"\n" + row.replace(b'"a"', b'"\xe9"') + b"\n")
+    with pytest.raises(SuiteError, match=r"mbpp\.jsonl, line 2: is not UTF-8 \(0xe9 at byte 26 of the line\)"):
+        MbppSpec(path=str(path)).load(None)

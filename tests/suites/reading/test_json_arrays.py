@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ def items(path: Path, text: str) -> list[Any]:
 def test_elements_of_an_array_whatever_its_layout_and_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None
 ) -> None:
-    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", 7)
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", 7)
     rows = [{"id": n, "text": "x, ] \u2028 ü" * n, "more": [{"a": 1}, []]} for n in range(5)]
     assert items(tmp_path / "a.json", "\ufeff " + json.dumps(rows, indent=indent)) == rows
 
@@ -80,7 +81,7 @@ def test_an_array_is_read_as_strictly_as_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, element: str, said: str, read_at_once: int
 ) -> None:
     """Whatever part of the number was read when it was first looked at, and with what follows still read."""
-    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", read_at_once)
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", read_at_once)
     path = tmp_path / "a.json"
     path.write_text(f'[{{"c": 1}}, {element}, {{"c": 2}}]')
     first, (place, fault), last = json_items(path)
@@ -97,5 +98,53 @@ def test_an_array_is_read_as_strictly_as_lines(
 def test_many_digits_of_a_number_that_is_not_whole_are_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_arrays, "_READ_CHARACTERS", 250)
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", 250)
     assert items(tmp_path / "a.json", '[{"a": ' + "1" * 300 + ".5}]") == [{"a": float("1" * 300)}]
+
+
+@pytest.mark.parametrize("read_at_once", [1, 3, 2**20])
+def test_a_byte_of_an_array_that_is_no_utf8_is_named_by_element_and_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_at_once: int
+) -> None:
+    """With the elements before it still read, and no matter where a character was cut by the reading."""
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", read_at_once)
+    path = tmp_path / "a.json"
+    path.write_bytes('[{"a": "\U0001f600ü"},\n {"a": "'.encode() + b"\xe9t" + '"}]'.encode())
+    found: list[Any] = []
+    with pytest.raises(SuiteError) as caught:
+        found.extend(row for _, row in json_items(path))
+    # 8 bytes before the text, 6 of it, 4 to the line's end, 8 more to the text of the second element
+    assert str(caught.value) == f"{path}, element 2 is not UTF-8 (0xe9 at byte 27 of the file); save the file as UTF-8"
+
+
+def test_elements_before_a_bad_byte_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[{"a": 1}, {"a": "\xff"}]')
+    reading = json_items(path)
+    assert next(reading) == (f"{path}, element 1", {"a": 1})
+    with pytest.raises(SuiteError, match="element 2 is not UTF-8"):
+        next(reading)
+
+
+def test_an_array_that_ends_within_a_character_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[{"a": "\xc3')
+    with pytest.raises(SuiteError, match=r"element 1 is not UTF-8 \(0xc3 at byte 9 of the file\)"):
+        list(json_items(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b'{"a": 1}\n{"a": "caf\xe9"}\n', 2, "is not UTF-8 (0xe9 at byte 11 of the line); save the file as UTF-8"),
+        (b"\xef\xbb\xbf \n\xff", 2, "is not UTF-8 (0xff at byte 1 of the line); save the file as UTF-8"),
+        (gzip.compress(b'{"a": 1}\n'), 1, "is not UTF-8 but looks like gzip; unpack the file first"),
+        ('{"a": 1}'.encode("utf-16"), 1, "is not UTF-8 but looks like UTF-16; save the file as UTF-8"),
+    ],
+    ids=["one byte", "after a mark", "gzip", "UTF-16"],
+)
+def test_what_is_no_text_is_named_by_its_line(tmp_path: Path, content: bytes, line: int, said: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    place, fault = next((place, row) for place, row in json_items(path) if isinstance(row, RowFault))
+    assert (place, str(fault)) == (f"{path}, line {line}", said)
