@@ -105,6 +105,8 @@ class Suite(BaseModel):
     source: str | None = None
     selection: str = "all prompts"
     """In words: all of them, or which stratified subset with which seed."""
+    warnings: tuple[str, ...] = ()
+    """What is worth knowing before a run, each told in `selection` too: rows that are missing; no part of the hash."""
     caution: SuiteCaution | None = None
     """What is known to mislead about these prompts; no part of the hash."""
 

@@ -135,6 +135,7 @@ def facts(suite: Suite) -> list[str]:
         f"licence: {suite.licence or 'not stated'}; source: {suite.source or 'not stated'}",
         f"hash: {suite.hash}",
     ]
+    lines += [f"warning: {warning}" for warning in suite.warnings]
     lines += [] if suite.caution is None else [f"caution: {suite.caution.text}"]
     return [harmless(line) for line in lines]
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from draftmark.suites.prompt import Suite
 
-WARNING = "WARNING: "
-"""How a part of a selection begins that warns."""
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -41,7 +38,7 @@ class Prepared:
         materials = self.materials
         return [
             *drafter_model_warnings(self.plan),
-            *selection_warnings(materials.suites),
+            *suite_warnings(materials.suites),
             *overflow_warnings(self.plan, materials.suites, materials.first),
             *thinking_warnings(materials.thinking, materials.renderer, materials.suites),
         ]
@@ -103,10 +100,9 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     return Prepared(plan, arms, materials, expand(plan, arms, materials.suites))
 
 
-def selection_warnings(suites: Sequence[Suite]) -> list[str]:
-    """Return what suites warn of in the words of their selection: rows that are missing."""
-    marked = ((suite.name, part) for suite in suites for part in suite.selection.split("; "))
-    return [f"{name}: {part.removeprefix(WARNING)}" for name, part in marked if part.startswith(WARNING)]
+def suite_warnings(suites: Sequence[Suite]) -> list[str]:
+    """Return what suites warn of, each under its suite's name: rows that are missing."""
+    return [f"{suite.name}: {warning}" for suite in suites for warning in suite.warnings]
 
 
 def _request_problems(plan: Plan, materials: Materials) -> list[Problem]:

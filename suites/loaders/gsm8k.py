@@ -36,12 +36,14 @@ class Gsm8kSpec(SuiteSpec):
         """Read and check the rows, take the subset; raise `SuiteError`. Needs no renderer."""
         table = table_of(self.path, HubTable(DATASET, CONFIG, "test", self.revision))
         chosen = choose_prompts(table, _prompt, limit=self.limit, seed=self.subset_seed)
+        off = shortfall(chosen, {"math": PROBLEMS})
         return Suite(
             name="gsm8k",
             prompts=chosen.prompts,
             licence=LICENCE,
             source=table.origin,
-            selection=chosen.selection + shortfall(chosen, {"math": PROBLEMS}),
+            selection="; ".join((chosen.selection, *off)),
+            warnings=off,
         )
 
 

@@ -38,12 +38,14 @@ class MbppSpec(SuiteSpec):
         """Read and check the rows, take the subset; raise `SuiteError`. Needs no renderer."""
         table = table_of(self.path, HubTable(DATASET, self.version, "test", self.revision))
         chosen = choose_prompts(table, _prompt, limit=self.limit, seed=self.subset_seed)
+        off = shortfall(chosen, {"coding": PROBLEMS[self.version]})
         return Suite(
             name="mbpp" if self.version == "full" else f"mbpp-{self.version}",
             prompts=chosen.prompts,
             licence=LICENCE,
             source=table.origin,
-            selection=chosen.selection + shortfall(chosen, {"coding": PROBLEMS[self.version]}),
+            selection="; ".join((chosen.selection, *off)),
+            warnings=off,
         )
 
 

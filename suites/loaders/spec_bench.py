@@ -44,12 +44,14 @@ class SpecBenchSpec(SuiteSpec):
     def load(self, renderer: PromptRenderer | None) -> Suite:
         """Read and check the file, take the subset; raise `SuiteError` with file, line and field. Needs no renderer."""
         chosen = choose_prompts(FileTable(Path(self.path)), _spec_bench, limit=self.limit, seed=self.subset_seed)
+        off = shortfall(chosen, dict.fromkeys(TASKS, QUESTIONS_PER_TASK))
         return Suite(
             name="spec-bench",
             prompts=chosen.prompts,
             licence="Apache-2.0 (the repository; its data have licences of their own)",
             source=self.path,
-            selection=chosen.selection + shortfall(chosen, dict.fromkeys(TASKS, QUESTIONS_PER_TASK)),
+            selection="; ".join((chosen.selection, *off)),
+            warnings=off,
         )
 
 
@@ -66,17 +68,19 @@ class MtBenchSpec(SuiteSpec):
         """Read and check the rows, take the subset; raise `SuiteError` with file, line and field. Needs no renderer."""
         table = table_of(self.path, HubTable(MT_BENCH_DATASET, None, "train", self.revision))
         chosen = choose_prompts(table, _mt_bench, limit=self.limit, seed=self.subset_seed)
+        off = shortfall(chosen, dict.fromkeys(MT_BENCH, 10))
         return Suite(
             name="mt-bench",
             prompts=chosen.prompts,
             licence="Apache-2.0",
             source=table.origin,
-            selection=chosen.selection + shortfall(chosen, dict.fromkeys(MT_BENCH, 10)),
+            selection="; ".join((chosen.selection, *off)),
+            warnings=off,
         )
 
 
-def shortfall(chosen: Chosen, published: dict[str, int]) -> str:
-    """Say in words where a table's categories do not have their published sizes; empty where all do."""
+def shortfall(chosen: Chosen, published: dict[str, int]) -> tuple[str, ...]:
+    """Say where a table's categories do not have their published sizes, for `Suite.warnings`; empty where all do."""
     expected: dict[str | None, int] = {name: size for name, size in published.items()}  # noqa: C416 - other key type
     names = [*expected, *(name for name in chosen.size if name not in expected)]
     off = [
@@ -84,7 +88,7 @@ def shortfall(chosen: Chosen, published: dict[str, int]) -> str:
         for name in names
         if chosen.size[name] != expected.get(name, 0)
     ]
-    return f"; WARNING: not the published numbers of rows ({', '.join(off)})" if off else ""
+    return (f"not the published numbers of rows ({', '.join(off)})",) if off else ()
 
 
 def _spec_bench(row: Row, number: int) -> Prompt:

@@ -107,10 +107,10 @@ def check_file(entries: Sequence[Entry], split: Split, origin: str) -> None:
             )
 
 
-def shortfalls(entries: Sequence[Entry], split: Split) -> str:
-    """Say in words what a file lacks of the published split; empty where nothing is missing."""
+def shortfalls(entries: Sequence[Entry], split: Split) -> tuple[str, ...]:
+    """Say what a file lacks of the published split, for `Suite.warnings`; empty where nothing is missing."""
     if split.per_category is None or split.rows is None:
-        return ""
+        return ()
     counts = Counter(entry.category for entry in entries)
     lacking = [
         f"{category} {counts[category]} of {published}"
@@ -118,11 +118,11 @@ def shortfalls(entries: Sequence[Entry], split: Split) -> str:
         if counts[category] < published
     ]
     if lacking:
-        return f"the file has {len(entries):,} of the {split.rows:,} published rows ({', '.join(lacking)})"
+        return (f"the file has {len(entries):,} of the {split.rows:,} published rows ({', '.join(lacking)})",)
     turns = sum(entry.turns for entry in entries)
     if split.turns is not None and turns != split.turns:
-        return f"all {split.rows:,} rows are there, but with {turns:,} turns where {split.turns:,} were published"
-    return ""
+        return (f"all {split.rows:,} rows are there, but with {turns:,} turns where {split.turns:,} were published",)
+    return ()
 
 
 def refuse_unresolved(chosen: Sequence[Entry], split: Split, origin: str) -> None:

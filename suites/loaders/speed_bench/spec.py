@@ -62,12 +62,14 @@ class SpeedBenchSpec(SuiteSpec):
         refuse_unresolved(chosen, split, found.origin)
         if not self.allow_repeats:
             refuse_repeats(chosen, found.origin)
+        lacks = shortfalls(entries, split)
         return Suite(
             name=self._name(),
             prompts=fetch(found, chosen),
             licence=LICENCE,
             source=found.origin,
-            selection=self._selection(split, entries, kept, len(chosen)),
+            selection=self._selection(split, kept, len(chosen), lacks),
+            warnings=lacks,
         )
 
     def _agentic(self, found: Found) -> Suite:
@@ -99,12 +101,11 @@ class SpeedBenchSpec(SuiteSpec):
         whole = f"speed-bench/{self.split}"
         return whole if self.category is None else f"{whole}/{'+'.join(self.category)}"
 
-    def _selection(self, split: Split, entries: Sequence[Entry], kept: Sequence[Entry], chosen: int) -> str:
+    def _selection(self, split: Split, kept: Sequence[Entry], chosen: int, lacks: Sequence[str]) -> str:
         words = [describe(chosen, len(kept), self.subset_seed)]
         if self.category is not None:
             words.append(f"of the categories {', '.join(self.category)}")
-        if lacks := shortfalls(entries, split):
-            words.append(f"WARNING: {lacks}")
+        words += lacks
         if split.prompt_tokens is not None:
             words.append(f"published as {split.prompt_tokens:,} tokens of o200k_base before the chat template")
         return "; ".join(words)

@@ -212,3 +212,14 @@ def test_what_cannot_be_shown_is_told_in_a_sentence(call: Call, name: str, said:
     found = call("suites", "show", name)
     assert found.code == 2
     assert said in found.err
+
+
+def test_what_a_suite_warns_of_is_shown() -> None:
+    from draftmark.bench.cli.suites import facts
+    from draftmark.suites.prompt import Prompt, Suite
+
+    prompt = Prompt(question_id="a", turns=("b",))
+    suite = Suite(name="s", prompts=(prompt,), selection="all 1 prompts; 3 rows lack", warnings=("3 rows lack",))
+    lines = facts(suite)
+    assert lines[0] == "s: 1 prompts, 1 turns (all 1 prompts; 3 rows lack)"
+    assert "warning: 3 rows lack" in lines

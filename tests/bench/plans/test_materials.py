@@ -9,7 +9,7 @@ import pytest
 
 from draftmark.bench.plans.materials import draft_models, first_prompts, prompt_records
 from draftmark.bench.plans.plan import load_plan
-from draftmark.bench.plans.prepared import selection_warnings
+from draftmark.bench.plans.prepared import suite_warnings
 from draftmark.bench.running.questions import Questions
 from draftmark.suites.conversation import ids_hash, messages, text_hash
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
@@ -91,7 +91,7 @@ def test_draft_models_are_named_once_and_the_target_is_none_of_them(write_plan: 
     assert draft_models(load_plan(write_plan(drafters=drafters), {})) == ["other"]
 
 
-def test_what_a_selection_warns_of_is_a_warning_of_the_plan(make_suite: Callable[..., Suite]) -> None:
-    chosen = "all 2 prompts; WARNING: the file has 2 of the 880 published rows; of the categories math"
-    suites = [make_suite("a", name="s").model_copy(update={"selection": chosen}), make_suite("b")]
-    assert selection_warnings(suites) == ["s: the file has 2 of the 880 published rows"]
+def test_what_a_suite_warns_of_is_a_warning_of_the_plan(make_suite: Callable[..., Suite]) -> None:
+    lacks = ("the file has 2 of the 880 published rows (qa 0 of 80; math 2 of 80)", "all turns are single")
+    suites = [make_suite("a", name="s").model_copy(update={"warnings": lacks}), make_suite("b")]
+    assert suite_warnings(suites) == [f"s: {lacks[0]}", "s: all turns are single"]

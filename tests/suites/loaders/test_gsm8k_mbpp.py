@@ -26,7 +26,9 @@ def test_a_word_problem_is_asked_with_its_steps(tmp_path: Path) -> None:
     assert [p.question_id for p in suite.prompts] == ["gsm8k-1", "gsm8k-2"]
     assert suite.prompts[1].turns[0].endswith("\n\nAnn has 4 figs.")
     assert {(p.category, p.sub_category) for p in suite.prompts} == {("math", "gsm8k")}
-    assert "math 2 of 1319" in suite.selection
+    assert suite.warnings == ("not the published numbers of rows (math 2 of 1319)",)
+    assert suite.selection == "all 2 prompts; not the published numbers of rows (math 2 of 1319)"
+    assert suite.model_copy(update={"warnings": ()}).hash == suite.hash
 
 
 def test_a_row_without_a_question_is_named(tmp_path: Path) -> None:
@@ -55,7 +57,7 @@ def test_the_sanitized_version_is_an_array_with_a_column_prompt(tmp_path: Path) 
     suite = MbppSpec(path=str(path), version="sanitized").load(None)
     assert suite.name == "mbpp-sanitized"
     assert suite.prompts[0].turns[0].startswith("Write a Python function: sort.")
-    assert "coding 1 of 257" in suite.selection
+    assert suite.warnings == ("not the published numbers of rows (coding 1 of 257)",)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def test_the_thirteen_categories_are_six_tasks_of_eighty(tmp_path: Path) -> None
     assert {p.sub_category for p in suite.prompts if p.category == "mt_bench"} == set(EIGHT)
     assert suite.prompts[0].question_id == "81"
     assert suite.selection == "all 480 prompts"
+    assert suite.warnings == ()
 
 
 def test_a_subset_takes_of_every_task(tmp_path: Path) -> None:
@@ -49,7 +50,8 @@ def test_uncategorised_rows_are_kept_and_numbers_that_are_not_the_published_ones
     extra = {"question_id": 900, "turns": "no category"}
     suite = SpecBenchSpec(path=question_file(tmp_path / "question.jsonl", extra)).load(None)
     assert suite.prompts[-1].category is None
-    assert suite.selection.endswith("WARNING: not the published numbers of rows (uncategorised 1 of 0)")
+    assert suite.warnings == ("not the published numbers of rows (uncategorised 1 of 0)",)
+    assert suite.selection == f"all 481 prompts; {suite.warnings[0]}"
 
 
 def test_a_category_of_neither_is_named_by_its_line(tmp_path: Path) -> None:

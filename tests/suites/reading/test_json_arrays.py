@@ -109,7 +109,7 @@ def test_a_byte_of_an_array_that_is_no_utf8_is_named_by_element_and_byte(
     """With the elements before it still read, and no matter where a character was cut by the reading."""
     monkeypatch.setattr(json_arrays, "_READ_BYTES", read_at_once)
     path = tmp_path / "a.json"
-    path.write_bytes('[{"a": "\U0001f600ü"},\n {"a": "'.encode() + b"\xe9t" + '"}]'.encode())
+    path.write_bytes('[{"a": "\U0001f600ü"},\n {"a": "'.encode() + b"\xe9t" + b'"}]')
     found: list[Any] = []
     with pytest.raises(SuiteError) as caught:
         found.extend(row for _, row in json_items(path))
