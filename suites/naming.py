@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 SPEED_BENCH = "speed-bench/"
 """What stands before the name of a split."""
 
-_NEED_MORE = frozenset({"builtin", "hf", "jsonl", "parquet", "speed-bench"})
-"""Kinds that their name alone does not make a suite."""
-
 
 def builtin_names() -> list[str]:
     """Return the names of the suites that ship with Draftmark."""
@@ -47,7 +44,7 @@ def find_suite(name: str, limit: int | None) -> SuiteSpec:
     elif name.endswith((".jsonl", ".parquet")) or Path(name).is_file():
         kind, entry["path"] = "parquet" if name.endswith(".parquet") else "jsonl", name
     else:
-        known = [*builtin_names(), *(k for k in SUITES.names() if k not in _NEED_MORE), *speed_bench_names()]
+        known = [*builtin_names(), *filter(_is_enough, SUITES.names()), *speed_bench_names()]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}, or a .jsonl file"
         raise SuiteError(f"there is no suite {name!r}; {hint}")
@@ -58,3 +55,10 @@ def find_suite(name: str, limit: int | None) -> SuiteSpec:
         raise SuiteError(
             f"suite kind {kind!r} needs more than its name ({needed}); write a plan that uses it"
         ) from fault
+
+
+def _is_enough(kind: str) -> bool:
+    """Say whether a kind's name alone makes a suite; of other packages, which are not imported for this, it may."""
+    if kind not in SUITES.builtin:
+        return True
+    return not any(field.is_required() for field in SUITES.resolve(kind).model_fields.values())

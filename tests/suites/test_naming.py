@@ -54,6 +54,17 @@ def test_a_word_that_is_not_enough_is_refused(word: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_what_an_unknown_word_is_answered_with_is_enough() -> None:
+    with pytest.raises(SuiteError) as caught:
+        find_suite("zzz", None)
+    _, _, words = str(caught.value).partition("known: ")
+    known = words.removesuffix(", or a .jsonl file").split(", ")
+    kinds = {"gsm8k", "humaneval", "mbpp", "mt-bench", "random", "sharegpt"}
+    assert set(known) == {*builtin_names(), *speed_bench_names(), *kinds}
+    for name in known:
+        find_suite(name, None)
+
+
 def test_the_names_that_are_listed_are_found() -> None:
     assert {"coding", "writing", "long-sequence"} <= set(builtin_names())
     assert len(speed_bench_names()) == 7
