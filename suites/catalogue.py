@@ -9,6 +9,7 @@ from draftmark.suites.builtin import BuiltinSpec
 from draftmark.suites.builtin.recipes import recipes
 from draftmark.suites.builtin.spec import LENGTHS, LICENCE, SHIPPED, SOURCE, WHOLE
 from draftmark.suites.loaders import gsm8k, humaneval, mbpp, sharegpt, spec_bench
+from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS, Split
 from draftmark.suites.loaders.speed_bench.splits import LICENCE as SPEED_BENCH_LICENCE
 from draftmark.suites.reading.hub import INSTALL as HUB_INSTALL
@@ -108,7 +109,7 @@ def _humaneval() -> SuiteListing:
 
 
 def _speed_bench() -> list[SuiteListing]:
-    prepared = "a prepared folder as path, or `draftmark suites fetch speed-bench`"
+    prepared = "a prepared folder as path, or its rows and texts fetched"
     return [
         SuiteListing(
             kind="speed-bench",
@@ -118,11 +119,21 @@ def _speed_bench() -> list[SuiteListing]:
             licence=SPEED_BENCH_LICENCE,
             source=f"{DATASET} on the Hugging Face hub",
             needs="a prepared file as path, or a revision that has it" if split.rows is None else prepared,
-            missing=None,
+            missing=_unless_fetched(split),
             example=f"{{kind: speed-bench, split: {split.name}, limit: {_limit(split)}}}",
         )
         for split in SPLITS.values()
     ]
+
+
+def _unless_fetched(split: Split) -> str | None:
+    """Return the command that fetches a split; null where it is in the cache already."""
+    if cache.is_fetched(split):
+        return None
+    install = _unless_found("datasets", HUB_INSTALL)
+    revision = " --revision COMMIT" if split.revision is None else ""
+    fetch = f"draftmark suites fetch speed-bench --split {split.name}{revision}"
+    return fetch if install is None else f"{install} && {fetch}"
 
 
 def _limit(split: Split) -> int:
@@ -134,13 +145,14 @@ def _limit(split: Split) -> int:
 def _classics() -> list[SuiteListing]:
     hub = "its file as path, or the hub"
     rows = [
-        ("spec-bench", 480, 560, "of each part", spec_bench.SPEC_BENCH_PAGE, "its file as path",
-         "path: question.jsonl"),
-        ("mt-bench", 80, 160, "Apache-2.0", spec_bench.MT_BENCH_PAGE, hub, "limit: 40"),
+        ("spec-bench", spec_bench.SPEC_BENCH_QUESTIONS, spec_bench.SPEC_BENCH_TURNS, spec_bench.SPEC_BENCH_LICENCE,
+         spec_bench.SPEC_BENCH_PAGE, "its file as path", "path: question.jsonl"),
+        ("mt-bench", spec_bench.MT_BENCH_QUESTIONS, spec_bench.MT_BENCH_TURNS, spec_bench.MT_BENCH_LICENCE,
+         spec_bench.MT_BENCH_PAGE, hub, "limit: 40"),
         ("gsm8k", gsm8k.PROBLEMS, gsm8k.PROBLEMS, gsm8k.LICENCE, f"{gsm8k.DATASET} on the hub", hub, "limit: 80"),
         ("mbpp", mbpp.PROBLEMS["full"], mbpp.PROBLEMS["full"], mbpp.LICENCE, f"{mbpp.DATASET} on the hub", hub,
          "limit: 80"),
-        ("sharegpt", None, None, "Apache-2.0 by its card", f"{sharegpt.DATASET} on the hub",
+        ("sharegpt", None, None, sharegpt.LICENCE, f"{sharegpt.DATASET} on the hub",
          f"{hub}; heads were trained on it", "limit: 200"),
     ]  # fmt: skip
     return [

@@ -26,6 +26,17 @@ TASKS = ("mt_bench", "translation", "summarization", "qa", "math_reasoning", "ra
 MT_BENCH = ("writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities")
 
 QUESTIONS_PER_TASK = 80
+QUESTIONS_PER_CATEGORY = 10
+"""Of MT-Bench's."""
+
+MT_BENCH_QUESTIONS = QUESTIONS_PER_CATEGORY * len(MT_BENCH)
+MT_BENCH_TURNS = 2 * MT_BENCH_QUESTIONS
+SPEC_BENCH_QUESTIONS = QUESTIONS_PER_TASK * len(TASKS)
+SPEC_BENCH_TURNS = SPEC_BENCH_QUESTIONS + MT_BENCH_QUESTIONS
+"""The questions of MT-Bench have two turns, all others one."""
+
+SPEC_BENCH_LICENCE = "Apache-2.0 (the repository; its data have licences of their own)"
+MT_BENCH_LICENCE = "Apache-2.0"
 SPEC_BENCH_PAGE = "https://github.com/hemingkx/Spec-Bench (data/spec_bench/question.jsonl)"
 MT_BENCH_PAGE = "https://github.com/lm-sys/FastChat (fastchat/llm_judge/data/mt_bench/question.jsonl)"
 MT_BENCH_DATASET = "lighteval/mt-bench"
@@ -48,7 +59,7 @@ class SpecBenchSpec(SuiteSpec):
         return Suite(
             name="spec-bench",
             prompts=chosen.prompts,
-            licence="Apache-2.0 (the repository; its data have licences of their own)",
+            licence=SPEC_BENCH_LICENCE,
             source=self.path,
             selection="; ".join((chosen.selection, *off)),
             warnings=off,
@@ -68,11 +79,11 @@ class MtBenchSpec(SuiteSpec):
         """Read and check the rows, take the subset; raise `SuiteError` with file, line and field. Needs no renderer."""
         table = table_of(self.path, HubTable(MT_BENCH_DATASET, None, "train", self.revision))
         chosen = choose_prompts(table, _mt_bench, limit=self.limit, seed=self.subset_seed)
-        off = shortfall(chosen, dict.fromkeys(MT_BENCH, 10))
+        off = shortfall(chosen, dict.fromkeys(MT_BENCH, QUESTIONS_PER_CATEGORY))
         return Suite(
             name="mt-bench",
             prompts=chosen.prompts,
-            licence="Apache-2.0",
+            licence=MT_BENCH_LICENCE,
             source=table.origin,
             selection="; ".join((chosen.selection, *off)),
             warnings=off,

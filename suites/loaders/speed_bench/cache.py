@@ -46,6 +46,13 @@ def resolved(split: Split, revision: str) -> Path:
     return split_folder(split, revision) / "test.jsonl"
 
 
+def is_fetched(split: Split) -> bool:
+    """Say whether a split's rows with their texts are here, at its pinned revision or, where none is pinned, at any."""
+    if split.revision is not None:
+        return resolved(split, split.revision).is_file()
+    return any(folder().glob(f"*/{split.config}/test.jsonl"))
+
+
 def finished(split: Split, revision: str, source: str) -> Path:
     """Return the file of one source's texts."""
     return split_folder(split, revision) / f"source-{slug(source, limit=60)}.jsonl"
