@@ -6,7 +6,6 @@ order of their times. So a log of gigabytes is never held in memory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from draftmark.results.run_folder.durable import make_folder, write_fault
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.checked import MOST_REPEATS, digest
 from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
 from draftmark.suites.reading.row_faults import RowFault
-from draftmark.suites.reading.rows import json_object
+from draftmark.suites.reading.rows import json_object, row_prompt
 from draftmark.suites.traffic.hashed_request import (
     hashed_format,
     hashed_messages,
@@ -64,7 +64,7 @@ class Report:
     without_time: int = 0
     span_s: float = 0.0
     repeated: bool = False
-    """Whether more than two requests ask the same thing, so that a plan must allow it."""
+    """Whether more than `MOST_REPEATS` requests ask the same thing, so that a plan must allow it."""
     sampling: dict[str, Counter[str]] = field(default_factory=dict)
     """Setting to how often each value was asked for, as JSON; "not set" among them."""
     bad: list[str] = field(default_factory=list)
@@ -136,6 +136,7 @@ def _check(
             request = logged_request(json_object(line))
             if unwanted := [part for part in PARTS if part in without and part in _parts(request)]:
                 raise NotReplayable(f"has {' and '.join(unwanted)} (--without)")
+            row_prompt(_row(f"line-{number}", request, None))  # or no plan could read what is written
             places.append(_Place(number, offset, request.at_s))
         except NotReplayable as fault:
             left_out[str(fault)].append(number)
@@ -198,8 +199,7 @@ def _rows(
             name += "-again"
         names.add(name)
         row = _row(name, request, hasher)
-        told = {key: value for key, value in row.items() if key not in {"question_id", "sampling", "recorded_sampling"}}
-        asked[hashlib.sha256(json.dumps(told).encode()).digest()[:16]] += 1
+        asked[digest(row_prompt(row))] += 1
         for setting, counts in report.sampling.items():
             counts[json.dumps(request.replayed.get(setting, "not set"))] += 1
         report.parts.update(_parts(request))
@@ -211,7 +211,7 @@ def _rows(
         if place.at_s is not None:
             report.span_s = place.at_s - first_s
         yield row, None if place.at_s is None else place.at_s - first_s
-    report.repeated = max(asked.values()) > 2
+    report.repeated = max(asked.values()) > MOST_REPEATS
 
 
 def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:

@@ -202,6 +202,26 @@ def test_ids_that_come_twice_are_replaced_and_repeats_are_said(tmp_path: Path) -
     assert len(JsonlSpec(path=str(tmp_path / "suite.jsonl"), allow_repeats=True).load(None).prompts) == 3
 
 
+def test_repeats_are_what_the_written_suite_is_refused_for(tmp_path: Path) -> None:
+    """The same question thrice is too often, whatever its settings; with other tools it is another question."""
+    same = [{"prompt": "again", "temperature": n / 10} for n in range(3)]
+    assert convert_log(logged(tmp_path / "log.jsonl", *same), tmp_path / "thrice.jsonl").repeated
+    with pytest.raises(SuiteError, match="3 rows ask the same thing"):
+        JsonlSpec(path=str(tmp_path / "thrice.jsonl")).load(None)
+    other = {"messages": [{"role": "user", "content": "again"}], "tools": [TOOL]}
+    report = convert_log(logged(tmp_path / "log.jsonl", *same[:2], other), tmp_path / "twice.jsonl")
+    assert not report.repeated
+    assert len(JsonlSpec(path=str(tmp_path / "twice.jsonl")).load(None).prompts) == 3
+
+
+def test_a_request_that_no_suite_may_hold_is_a_bad_line(tmp_path: Path) -> None:
+    withheld = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
+    log = logged(tmp_path / "log.jsonl", {"prompt": "a"}, {"prompt": withheld})
+    with pytest.raises(SuiteError, match=r"line 2: turns\[0\] is SPEED-Bench's stand-in"):
+        convert_log(log, tmp_path / "suite.jsonl")
+    assert convert_log(log, tmp_path / "suite.jsonl", skip_bad=True).written == 1
+
+
 def test_hashing_leaves_no_word_id_or_stop_text_in_either_file(tmp_path: Path) -> None:
     line = {"id": "ann@harbour.example", "time": 1, "messages": TALK, "stop": ["Harbour"], "max_tokens": 5}
     convert_log(logged(tmp_path / "log.jsonl", line), tmp_path / "suite.jsonl", hasher=Hasher(b"secret"))
