@@ -40,6 +40,9 @@ _BY_NAME = {"sharegpt": SHAREGPT, "ultrachat": ULTRACHAT, "openthoughts-114k": O
 
 
 def caution_for(name: str) -> SuiteCaution | None:
-    """Return what is known of a data set or file by its name, copies of the known sets included; null for others."""
+    """Return what is known of a data set or file by its name, copies of the known sets included; null for others.
+
+    A file's name is its own, without its folders.
+    """
     lowered = name.lower()
     return next((caution for part, caution in _BY_NAME.items() if part in lowered), None)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from draftmark.suites.prompt import PromptRenderer, Suite, SuiteSpec
 from draftmark.suites.reading.json_lines import read_prompts
+from draftmark.suites.training_data import caution_for
 
 
 class JsonlSpec(SuiteSpec):
@@ -27,5 +28,10 @@ class JsonlSpec(SuiteSpec):
         prompts, selection = read_prompts(
             Path(self.path).expanduser(), limit=self.limit, seed=self.subset_seed, allow_repeats=self.allow_repeats
         )
-        name = self.name or Path(self.path).stem
-        return Suite(name=name, prompts=prompts, source=self.path, selection=selection)
+        return Suite(
+            name=self.name or Path(self.path).stem,
+            prompts=prompts,
+            source=self.path,
+            selection=selection,
+            caution=caution_for(Path(self.path).name),
+        )

@@ -39,6 +39,7 @@ class _TableSpec(SuiteSpec):
         return columns
 
     def _suite(self, table: Table, name: str, called: str) -> Suite:
+        """Load a table; `called` is the name of file or dataset by which training data are known."""
         chosen = choose_prompts(
             table,
             lambda row, number: mapped_prompt(row, number, self.columns, name),
@@ -64,7 +65,7 @@ class ParquetSpec(_TableSpec):
 
     def load(self, renderer: PromptRenderer | None) -> Suite:
         """Read and check the file, take the subset; raise `SuiteError` with file, row and column. Needs no renderer."""
-        return self._suite(FileTable(Path(self.path)), Path(self.path).stem, self.path)
+        return self._suite(FileTable(Path(self.path)), Path(self.path).stem, Path(self.path).name)
 
 
 class HfSpec(_TableSpec):

@@ -290,6 +290,22 @@ def test_a_missing_file_a_folder_and_a_pipe_are_named(tmp_path: Path) -> None:
         JsonlSpec(path="a\0b").load(None)
 
 
+# Sets that drafters were trained on
+
+
+def test_a_copy_of_a_set_that_heads_were_trained_on_is_known_by_the_files_own_name(tmp_path: Path) -> None:
+    folder = tmp_path / "ShareGPT-tools"
+    folder.mkdir()
+    cautions = {}
+    for name in ("mine.jsonl", "my-ShareGPT-90k.jsonl"):
+        (folder / name).write_bytes(row())
+        cautions[name] = JsonlSpec(path=str(folder / name), name="sharegpt").load(None).caution
+    assert cautions["mine.jsonl"] is None
+    told = cautions["my-ShareGPT-90k.jsonl"]
+    assert told is not None
+    assert "trained on ShareGPT" in told.text
+
+
 # Subsets
 
 

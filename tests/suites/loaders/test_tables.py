@@ -64,6 +64,16 @@ def test_a_folder_is_all_its_files_in_the_order_of_their_names(tmp_path: Path) -
     assert [p.question_id for p in ParquetSpec(path=str(tmp_path)).load(None).prompts] == ["1", "2"]
 
 
+def test_a_set_that_heads_were_trained_on_is_known_by_the_files_own_name(tmp_path: Path) -> None:
+    folder = tmp_path / "sharegpt-tools"
+    folder.mkdir()
+    rows = [{"id": 1, "prompt": "a"}]
+    assert ParquetSpec(path=parquet(folder / "mine.parquet", rows)).load(None).caution is None
+    told = ParquetSpec(path=parquet(folder / "ultrachat-0.parquet", rows)).load(None).caution
+    assert told is not None
+    assert "trained on UltraChat-200K" in told.text
+
+
 def test_bad_rows_are_named_together(tmp_path: Path) -> None:
     rows = [{"id": 1, "prompt": "a"}, {"id": 1, "prompt": "b"}, {"id": 2, "prompt": " "}]
     path = parquet(tmp_path / "bad.parquet", rows)
