@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -76,7 +77,7 @@ class FileTable:
 
 @dataclass(frozen=True)
 class HubTable:
-    """Rows of one split of a dataset on the Hugging Face hub. Tried against a loopback hub only."""
+    """Rows of one split of a dataset on the Hugging Face hub, loaded once. Tried against a loopback hub only."""
 
     dataset: str
     config: str | None
@@ -91,11 +92,12 @@ class HubTable:
 
     def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
         """Yield the rows; the library keeps them on disk and hands out one at a time."""
-        table = self._load()
-        for number in range(len(table)) if only is None else sorted(only):
-            yield number, f"{self.dataset}, {self.split}, row {number + 1}", dict(table[number])
+        for number in range(len(self._loaded)) if only is None else sorted(only):
+            yield number, f"{self.dataset}, {self.split}, row {number + 1}", dict(self._loaded[number])
 
-    def _load(self) -> Any:
+    @cached_property
+    def _loaded(self) -> Any:
+        """Without a revision, loading again could give another one."""
         try:
             return hub.load_rows(self.dataset, self.config, self.revision, split=self.split)
         except hub.HubError as fault:

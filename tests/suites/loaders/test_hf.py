@@ -48,7 +48,7 @@ def test_a_dataset_is_read_by_the_plans_columns_at_the_plans_revision(offer: Cal
     asked = offer(ROWS)
     columns: Any = {"turns": "question", "question_id": "id", "category": "subject"}
     suite = HfSpec(dataset="mine/sums", config="easy", split="test", revision="abc123", columns=columns).load(None)
-    assert set(asked) == {("mine/sums", "easy", "test", "abc123")}
+    assert asked == [("mine/sums", "easy", "test", "abc123")]
     assert [(p.question_id, p.category) for p in suite.prompts][:2] == [("0", None), ("1", "sums")]
     assert (suite.name, suite.source) == ("sums", "mine/sums, easy, test, at abc123")
 
@@ -71,7 +71,7 @@ def test_a_set_that_heads_were_trained_on_is_marked(offer: Callable[..., list[An
 def test_classics_ask_for_their_published_split(offer: Callable[..., list[Any]]) -> None:
     asked = offer([{"question": "a", "answer": "b"}])
     assert Gsm8kSpec(revision="abc").load(None).source == "openai/gsm8k, main, test, at abc"
-    assert set(asked) == {("openai/gsm8k", "main", "test", "abc")}
+    assert asked == [("openai/gsm8k", "main", "test", "abc")]
 
 
 def test_a_split_that_is_not_there_is_named(offer: Callable[..., list[Any]]) -> None:
