@@ -35,6 +35,8 @@ class Materials:
     chat_template_hash: str | None = None
     """sha256 of the plan's own template; null where it is the target's, or there is none."""
     thinking: Thinking = field(default_factory=Thinking)
+    template_options: dict[str, Any] = field(default_factory=dict)
+    """What the template is told by the plan, here or by a server: its own options, and of thinking."""
     needs_ids: bool = True
     """False where every turn goes to a server as messages: ids are for lengths alone then, and null where the template
     that is at hand cannot render a prompt, with tools for one."""
@@ -56,7 +58,9 @@ def gather(plan: Plan) -> Materials:
         if plan.chat_template not in ("model", "none"):
             raise SuiteError("chat_template: a file renders prompts to token ids, which needs a target; name one")
         suites = tuple(spec.load(None) for spec in plan.suites)
-        return Materials(None, suites, _served, thinking=thinking_of(plan, None))
+        thinking = thinking_of(plan, None)
+        options = plan.template_options | thinking.options
+        return Materials(None, suites, _served, thinking=thinking, template_options=options)
     from draftmark.backends.model_files import identity
     from draftmark.backends.models import locate
     from draftmark.suites.rendering import Renderer
@@ -64,12 +68,20 @@ def gather(plan: Plan) -> Materials:
     path, options = locate(plan.target).pretrained()
     renderer = Renderer.load(path, chat_template=plan.chat_template, **options)
     thinking = thinking_of(plan, renderer.tokenizer)
-    renderer.template_options |= thinking.options
+    renderer.template_options = plan.template_options | thinking.options
     suites = tuple(spec.load(renderer) for spec in plan.suites)
     own = None if plan.chat_template in ("model", "none") else text_hash(renderer.tokenizer.chat_template)
     needs_ids = not all(backend.asked_in_messages() for backend in plan.backends)
-    date = renderer.template_date if needs_ids else None
-    return Materials(renderer, suites, lambda name: identity(locate(name)), own, thinking, needs_ids, date)
+    return Materials(
+        renderer,
+        suites,
+        lambda name: identity(locate(name)),
+        chat_template_hash=own,
+        thinking=thinking,
+        template_options=renderer.template_options,
+        needs_ids=needs_ids,
+        template_date=renderer.template_date if needs_ids else None,
+    )
 
 
 def _served(name: str) -> ModelIdentity:

@@ -33,7 +33,7 @@ class Thinking:
     switches: frozenset[str] | None = frozenset()
     """Names that its template reads; null where the server renders, with a template that is not at hand."""
     options: dict[str, Any] = field(default_factory=dict)
-    """What the template is handed, here or by the server: the plan's `template_options`, and its switch."""
+    """What the template is handed for it, here or by the server."""
     reader: ThinkingReader | None = None
     """Null where nothing marks the thinking in the target's tokens."""
     stamp: str | None = None
@@ -44,13 +44,13 @@ class Thinking:
 
 def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
     """Return what a plan's target is told of thinking; `tokenizer` is null where only the server has it."""
-    said, kept, told = plan.thinking, plan.earlier_reasoning == "kept", plan.template_options
+    said, kept = plan.thinking, plan.earlier_reasoning == "kept"
     effort = _effort(plan)
     if tokenizer is None:
         handed = options(said, {EFFORT} if said in EFFORTS else SWITCHES) if said is not None else {}
         asked = ", ".join(words for words in (said, effort) if words is not None)
         served = f"{asked} (asked of the server)" if asked else AS_SERVED
-        return Thinking(None, told | handed, None, served, kept=kept)
+        return Thinking(None, handed, None, served, kept=kept)
     reader = ThinkingReader.of(tokenizer)
     known = frozenset[str]() if plan.chat_template == "none" else switches(tokenizer.chat_template)
     handed = options(said, known) if said is not None else {}
@@ -58,7 +58,7 @@ def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
     stamp = ", ".join(words for words in (switched, effort) if words is not None) or None
     if stamp is None and reader is not None and plan.chat_template != "none":
         stamp = NO_SWITCH
-    return Thinking(known, told | handed, reader, stamp, kept=kept)
+    return Thinking(known, handed, reader, stamp, kept=kept)
 
 
 def _effort(plan: Plan) -> str | None:
@@ -75,8 +75,9 @@ def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
         found.append(Problem(("earlier_reasoning",), f"{text}; write stripped"))
     if found:
         return found
+    told = plan.template_options | thinking.options
     for index, backend in enumerate(plan.backends):
-        problem = backend.thinking_problem(thinking.options, kept=thinking.kept, ids=thinking.switches is not None)
+        problem = backend.thinking_problem(told, kept=thinking.kept, ids=thinking.switches is not None)
         if problem is not None:
             found.append(Problem(("backends", index), problem))
     return found
@@ -102,11 +103,11 @@ def _switch_problem(plan: Plan, thinking: Thinking) -> str | None:
     return None if said in choices else f"must be {words} for the target's chat template ({switch}), not {said!r}"
 
 
-def engine_problem(thinking: Thinking, backend: Backend) -> str | None:
-    """Say why a started engine cannot be asked as the plan says of thinking; null if it can."""
+def engine_problem(thinking: Thinking, template_options: dict[str, Any], backend: Backend) -> str | None:
+    """Say why a started engine cannot be asked as the plan says of thinking and its template; null if it can."""
     if not isinstance(backend, RendersMessages):
         return None
-    return backend.thinking_problem(thinking.options, kept=thinking.kept, ids=thinking.switches is not None)
+    return backend.thinking_problem(template_options, kept=thinking.kept, ids=thinking.switches is not None)
 
 
 def thinking_warnings(

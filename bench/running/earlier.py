@@ -10,8 +10,6 @@ from draftmark.suites.prompt import SuiteError
 from draftmark.suites.thinking_marks import without_thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from draftmark.results.records import TurnRecord
     from draftmark.suites.conversation import ConversationRenderer
     from draftmark.suites.thinking_marks import ThinkingReader
@@ -24,11 +22,6 @@ class Earlier:
     thinking: Thinking = field(default_factory=Thinking)
     _opening: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     """Renderer, by its identity, to whether its prompts open the thinking."""
-
-    def thinking_tokens(self, prompt_ids: Sequence[int], output_ids: Sequence[int]) -> int | None:
-        """Return how many tokens at the start of an output are thinking; null where nothing tells."""
-        reader = self.thinking.reader
-        return None if reader is None else reader.count(prompt_ids, output_ids)
 
     def answer(self, turn: TurnRecord, renderer: ConversationRenderer | None) -> dict[str, str] | None:
         """Return a turn's answer as what a message of the assistant holds; null for one without text and ids.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draftmark.bench.plans.materials import rendered
+from draftmark.bench.plans.thinking import Thinking
 from draftmark.bench.running.earlier import Earlier
 from draftmark.suites.conversation import ids_hash, messages, messages_hash, recorded, request_hash
 
@@ -61,14 +62,17 @@ class Questions:
         self,
         renderer: ConversationRenderer | None,
         first: FirstPrompts,
-        earlier: Earlier | None = None,
+        thinking: Thinking | None = None,
         *,
+        template_options: dict[str, Any] | None = None,
         needs_ids: bool = True,
     ) -> None:
         self._renderer = renderer
         self._needs_ids = needs_ids
         self._first = first
-        self._earlier = earlier or Earlier()
+        self._thinking = thinking or Thinking()
+        self._earlier = Earlier(self._thinking)
+        self._template_options = template_options or None
         self._answers: dict[tuple[str, str, int], dict[int, dict[str, str]]] = {}
 
     def note(self, turn: TurnRecord) -> None:
@@ -84,9 +88,9 @@ class Questions:
         """
         if question.ids is None or seen.output_ids is None or seen.thinking_tokens:
             return seen
-        if self._earlier.thinking.reader is None:
+        if self._thinking.reader is None:
             return seen
-        count = self._earlier.thinking_tokens(question.ids, seen.output_ids)
+        count = self._thinking.reader.count(question.ids, seen.output_ids)
         if count is not None:
             return seen.model_copy(update={"thinking_tokens": count})
         notes = [*(seen.details.get("notes") or ()), UNTOLD]
@@ -101,7 +105,7 @@ class Questions:
 
         Raises `SuiteError` where the conversation cannot be rendered.
         """
-        kept = self._earlier.thinking.kept
+        kept = self._thinking.kept
         if turn_index == 0:
             ids = self._first[suite, prompt.question_id]
             return self._asked(prompt, messages(prompt, [], reasoning=kept), ids)
@@ -120,8 +124,7 @@ class Questions:
         return self._asked(prompt, conversation, ids)
 
     def _asked(self, prompt: Prompt, conversation: list[dict[str, Any]], ids: tuple[int, ...] | None) -> Question:
-        options = self._earlier.thinking.options or None
-        return Question(tuple(conversation), ids, prompt.tools, prompt.response_format, options)
+        return Question(tuple(conversation), ids, prompt.tools, prompt.response_format, self._template_options)
 
 
 def effective_sampling(key: CellKey, prompt: Prompt) -> Sampling:

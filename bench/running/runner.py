@@ -24,7 +24,6 @@ from draftmark.bench.plans.thinking import engine_problem
 from draftmark.bench.running import session
 from draftmark.bench.running.asking import Asker, unstorable
 from draftmark.bench.running.collector import quiet_collector
-from draftmark.bench.running.earlier import Earlier
 from draftmark.bench.running.engines import Engines
 from draftmark.bench.running.forecast import Pace, pace_of
 from draftmark.bench.running.interruption import EXIT_INTERRUPTED
@@ -142,7 +141,11 @@ class _Run:
         self._zero_s = clock()
         self._pace = Pace()
         self._questions = Questions(
-            materials.renderer, first, Earlier(materials.thinking), needs_ids=materials.needs_ids
+            materials.renderer,
+            first,
+            materials.thinking,
+            template_options=materials.template_options,
+            needs_ids=materials.needs_ids,
         )
         self._lengths = first_lengths(materials.suites, first)
         self._cells = [cell for group in self._groups for cell in group.running]
@@ -176,7 +179,7 @@ class _Run:
             for turn in self._store.turns(cell.cell_id):
                 self._count(turn)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            problem = partial(engine_problem, self._materials.thinking)
+            problem = partial(engine_problem, self._materials.thinking, self._materials.template_options)
             engines = Engines(spec, self._plan.target_name, self._store, self._reporter, loop, problem=problem)
             try:
                 planned = launches(

@@ -13,7 +13,9 @@ from draftmark.bench.plans.document import PlanError
 from draftmark.bench.plans.materials import gather
 from draftmark.bench.plans.plan import load_plan
 from draftmark.bench.plans.prepared import prepare
+from draftmark.bench.running.questions import Questions
 from draftmark.bench.running.session import new_manifest
+from draftmark.suites.prompt import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,12 +143,14 @@ def test_a_server_is_told_them_beside_its_switch(write_plan: Callable[..., Path]
         plan = json.loads(path.read_text("utf-8"))
         del plan["target"]
         path.write_text(json.dumps(plan), encoding="utf-8")
-        return prepare(path).materials.thinking
+        return prepare(path).materials
 
-    thinking = told("vllm", thinking="on", template_options={"thinking_budget": 512})
-    assert thinking.options == {"thinking_budget": 512, "enable_thinking": True, "thinking": True}
-    assert thinking.stamp == "on (asked of the server)"
-    thinking = told("vllm", template_options={"reasoning_effort": "no_think"})
-    assert thinking.stamp == "reasoning_effort no_think (asked of the server)"
+    materials = told("vllm", thinking="on", template_options={"thinking_budget": 512})
+    assert materials.template_options == {"thinking_budget": 512, "enable_thinking": True, "thinking": True}
+    assert materials.thinking.stamp == "on (asked of the server)"
+    materials = told("vllm", template_options={"reasoning_effort": "no_think"})
+    assert materials.thinking.stamp == "reasoning_effort no_think (asked of the server)"
+    asked = Questions(None, {}, materials.thinking, template_options=materials.template_options)
+    assert asked.opening(Prompt(question_id="q", turns=("one",))).template_options == {"reasoning_effort": "no_think"}
     with pytest.raises(PlanError, match=r"takes nothing for a chat template \(thinking_budget\)"):
         told("openai", template_options={"thinking_budget": 512})

@@ -38,8 +38,12 @@ QUOTE = "A <think> tag ends with </think>. So."
 THOUGHT = len("<think>\nwell\n</think>")
 
 
+def thinking(reasoning: Literal["stripped", "kept"], *, reads: bool = True) -> Thinking:
+    return Thinking(reader=READER if reads else None, kept=reasoning == "kept")
+
+
 def earlier(reasoning: Literal["stripped", "kept"], *, reads: bool = True) -> Earlier:
-    return Earlier(Thinking(reader=READER if reads else None, kept=reasoning == "kept"))
+    return Earlier(thinking(reasoning, reads=reads))
 
 
 def turn(**seen: Any) -> TurnRecord:
@@ -126,7 +130,7 @@ def test_a_turn_without_text_and_ids_has_no_answer() -> None:
 def test_later_turns_are_asked_with_it() -> None:
     prompt = Prompt(question_id="q", turns=("one", "two"))
     for reasoning, expected in (("stripped", {}), ("kept", {"reasoning_content": "well"})):
-        questions = Questions(None, {("s", "q"): None}, earlier(reasoning, reads=False))  # type: ignore[arg-type]
+        questions = Questions(None, {("s", "q"): None}, thinking(reasoning, reads=False))  # type: ignore[arg-type]
         questions.note(turn(output_text="Yes.", details={"reasoning_text": "well"}))
         asked = questions.question("c", "s", prompt, 0, 1)
         assert asked is not None
@@ -146,7 +150,7 @@ def test_options_of_the_template_make_another_question_of_the_same_messages() ->
 
 
 def test_thinking_is_counted_where_the_engine_gives_ids_and_does_not_count_it() -> None:
-    questions = Questions(None, {}, earlier("stripped"))
+    questions = Questions(None, {}, thinking("stripped"))
     asked = SimpleNamespace(ids=tuple(ids("assistant:")))
     question: Any = asked
     assert questions.told_apart(Observation(output_ids=ids(OUTPUT)), question).thinking_tokens == THOUGHT
@@ -170,7 +174,7 @@ def test_thinking_of_recorded_answers_goes_along_where_it_is_kept(turn_index: in
     )
     prompt = Prompt(question_id="q", turns=("b", "c"), messages=talk, asked=(3, 5))
     for reasoning, expected in (("stripped", {}), ("kept", {"reasoning_content": "well"})):
-        questions = Questions(None, {("s", "q"): None}, earlier(reasoning, reads=False))  # type: ignore[arg-type]
+        questions = Questions(None, {("s", "q"): None}, thinking(reasoning, reads=False))  # type: ignore[arg-type]
         asked = questions.question("c", "s", prompt, 0, turn_index)
         assert asked is not None
         assert len(asked.messages) == (3, 5)[turn_index]
