@@ -91,11 +91,13 @@ def run_plan(
     """
     plan, materials, groups, first = prepared.plan, prepared.materials, prepared.groups, prepared.materials.first
     manifest = session.new_manifest(plan, materials, groups, folder.name)
+    prompts = prompt_records(materials.suites, first)
     with session.open_store(folder, manifest) as store:
+        session.refuse_other_prompts(store, prompts)
         index = session.begin(store, environment, plan.warmup)
         run = _Run(plan, materials, store, groups, first, session=index, reporter=reporter, stop=stop, clock=clock)
         try:
-            store.write_prompts(prompt_records(materials.suites, first))
+            store.write_prompts(prompts)
             for backend in plan.backends:
                 run.with_backend(backend)
         except KeyboardInterrupt:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from draftmark.backends.base import ArmUnavailable, BackendError
 from draftmark.bench.plans.materials import draft_models, suite_identity
+from draftmark.results.errors import ResultsError
 from draftmark.results.records import CellRecord, RunManifest, Session
 from draftmark.results.run_folder.reader import MANIFEST
 from draftmark.results.run_folder.store import RunStore
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from draftmark.bench.plans.cells import Group
     from draftmark.bench.plans.materials import Materials
     from draftmark.bench.plans.plan import Plan
-    from draftmark.results.records import Environment
+    from draftmark.results.records import Environment, PromptRecord
 
 Ending: TypeAlias = Literal["complete", "interrupted", "failed"]
 
@@ -62,6 +63,29 @@ def open_store(folder: Path, manifest: RunManifest) -> RunStore:
             f"{folder} was started with {gone[0].key.arm.label}, which cannot run here now: {gone[0].left_out}"
         )
     return store
+
+
+def refuse_other_prompts(store: RunStore, prompts: Sequence[PromptRecord]) -> None:
+    """Raise `ResultsError` where a run that goes on would ask other token ids than it began with.
+
+    Its turns would be paired and pooled with those before, and the list of its prompts would be untrue of them.
+    """
+    before = {_place(prompt): prompt.prompt_ids for prompt in store.prompts()}
+    changed = [
+        prompt
+        for prompt in prompts
+        if before.get(_place(prompt)) is not None and before[_place(prompt)] != prompt.prompt_ids
+    ]
+    if changed:
+        raise ResultsError(
+            f"{store.path}: {len(changed)} of {len(prompts)} prompts are rendered otherwise now than when the run "
+            f"began ({changed[0].suite}, question {changed[0].question_id!r}, is one), as another version of "
+            "Draftmark or of transformers may do; go on with what began it, or start a new run"
+        )
+
+
+def _place(prompt: PromptRecord) -> tuple[str, str, int]:
+    return prompt.suite, prompt.question_id, prompt.turn_index
 
 
 def begin(store: RunStore, environment: Environment, warmup_turns: int) -> int:

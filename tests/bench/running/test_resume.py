@@ -161,3 +161,27 @@ def test_a_setting_that_only_one_session_tells_is_no_contradiction(
     assert bench.run(suite).exit_code == 0
     resolved = RunStore.read(bench.folder).manifest.cells[0].resolved
     assert resolved == {"threads": 2, "drafter": "none", "shape": [1, 2], "gpus": 0}
+
+
+def test_a_run_does_not_go_on_with_prompts_that_are_rendered_otherwise(
+    bench: Bench, make_suite: MakeSuite, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = make_suite("a", "b")
+    bench.run(suite, stop_after=2)
+    before = RunStore.read(bench.folder)
+    prompts, turns = before.prompts(), bench.turns()
+    render = fake.FakeRenderer.prompt_ids
+
+    def tomorrow(self: Any, messages: Any, tools: object = None) -> list[int]:
+        ids: list[int] = render(self, messages, tools)
+        return [*map(ord, "2 Jan "), *ids]
+
+    monkeypatch.setattr(fake.FakeRenderer, "prompt_ids", tomorrow)
+    with pytest.raises(ResultsError, match=r"2 of 2 prompts are rendered otherwise now.*question 'q0'"):
+        bench.run(suite)
+    after = RunStore.read(bench.folder)
+    assert after.prompts() == prompts
+    assert bench.turns() == turns
+    assert len(after.manifest.sessions) == 1
+    monkeypatch.setattr(fake.FakeRenderer, "prompt_ids", render)
+    assert bench.run(suite).status == "complete"
