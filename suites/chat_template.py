@@ -45,11 +45,17 @@ def compile_template(text: str) -> Template:
 
 
 def template_texts(template: Any) -> list[str]:
-    """Return the template that a conversation is rendered with; all of several named ones if none is the default."""
+    """Return the templates that conversations may be rendered with.
+
+    Of several named ones these are `default` and, where there are tools, `tool_use`; all, if none of them is there.
+
+    Args:
+        template: As tokenizers hold it: a text, several by name, or null.
+    """
     if isinstance(template, list):
         template = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
     if isinstance(template, dict):
-        named = [template["default"]] if "default" in template else list(template.values())
+        named = [template[name] for name in ("default", "tool_use") if name in template] or list(template.values())
         return [text for text in named if isinstance(text, str)]
     return [template] if isinstance(template, str) and template else []
 
@@ -57,30 +63,47 @@ def template_texts(template: Any) -> list[str]:
 def template_variables(template: Any) -> set[str]:
     """Return the names that a template reads from what it is rendered with; none of a text that is no template.
 
+    A name that it sets before it first reads it is a variable of its own.
+
     Args:
-        template: As tokenizers hold it: a text, several by name, or null.
+        template: As tokenizers hold it.
     """
-    trees = map(_parsed, template_texts(template))
-    return {name for tree in trees if tree is not None for name in meta.find_undeclared_variables(tree)}
+    found = set[str]()
+    for text in template_texts(template):
+        read = set[str]()
+        try:
+            tree = _environment().parse(text)
+            _note_reads(tree, set(), read)
+            found |= read & meta.find_undeclared_variables(tree)
+        except (TemplateSyntaxError, RecursionError):  # rendering says so
+            continue
+    return found
+
+
+def _note_reads(node: nodes.Node, own: set[str], read: set[str]) -> None:
+    """Add to `read` what is read below a node, and to `own` what is set there, in the order of rendering."""
+    if isinstance(node, nodes.Name):
+        if node.ctx != "load":
+            own.add(node.name)
+        elif node.name not in own:
+            read.add(node.name)
+        return
+    if isinstance(node, nodes.Macro | nodes.CallBlock):
+        own = own | {argument.name for argument in node.args}
+    first: list[Any] = []
+    then: list[Any] = []
+    for name, child in node.iter_fields():
+        later = isinstance(node, nodes.Assign | nodes.AssignBlock | nodes.For) and name == "target"
+        later = later or (isinstance(node, nodes.For) and name in ("body", "else_", "test"))
+        (then if later else first).extend(child if isinstance(child, list) else [child])
+    for inner in (*first, *then):
+        if isinstance(inner, nodes.Node):
+            _note_reads(inner, own, read)
 
 
 def strftime_now(form: str) -> str:
     """Return `DATE` in a form of `strftime`, by the name that templates call."""
     return DATE.strftime(form)
-
-
-def writes_date(template: Any) -> bool:
-    """Say whether a template, as tokenizers hold it, asks for today's date; no text that is no template does."""
-    trees = map(_parsed, template_texts(template))
-    called = (node.name for tree in trees if tree is not None for node in tree.find_all(nodes.Name))
-    return strftime_now.__name__ in called
-
-
-def _parsed(text: str) -> nodes.Template | None:
-    try:
-        return _environment().parse(text)
-    except TemplateSyntaxError:
-        return None
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

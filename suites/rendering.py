@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.chat_template import DATE, strftime_now, writes_date
+from draftmark.suites.chat_template import DATE, strftime_now
 from draftmark.suites.json_values import texts_in
 from draftmark.suites.messages import with_arguments_read
 from draftmark.suites.prompt import SuiteError
@@ -58,6 +58,9 @@ class Renderer:
         self.template_options = dict(template_options or {})
         self._special = SpecialTokens(tokenizer.added_tokens_decoder.values())
         self._probe = TemplateProbe(self._probed)
+        self._dates = set[str]()
+        """What the template was told for today's date, in whatever forms it asked for."""
+        self._dated = False
         if chat_template not in ("model", "none"):
             tokenizer.chat_template = template_file(chat_template)
         elif chat_template == "model" and not tokenizer.chat_template:
@@ -114,9 +117,8 @@ class Renderer:
 
     @property
     def template_date(self) -> str | None:
-        """The date that the template writes for today's, year first; null where it writes none."""
-        dated = self.chat_template != "none" and writes_date(self.tokenizer.chat_template)
-        return DATE.date().isoformat() if dated else None
+        """The date that a prompt rendered so far holds for today's, year first; null where none does."""
+        return DATE.date().isoformat() if self._dated else None
 
     @property
     def _name(self) -> str:
@@ -140,6 +142,7 @@ class Renderer:
         thoughts = [message.get("reasoning_content") or "" for message in messages]
         messages = [self._thinking_renamed(with_arguments_read(message)) for message in messages]
         text = self._render(messages, tools)
+        self._dated = self._dated or any(date in text for date in self._dates)
         left_out = self._probe.left_out(messages, tools)
         if left_out is not None:
             raise SuiteError(
@@ -152,6 +155,8 @@ class Renderer:
         calls = [message["tool_calls"] for message in messages if message.get("tool_calls")]
         if any(self._special.within(said) for said in texts_in([calls, list(tools or ())])):
             raise self._cannot_keep_text("it stands in a tool or in a call of one")
+        if any(self._special.within(said) for said in texts_in([self.template_options])):
+            raise self._cannot_keep_text("it stands in template_options")
         if any(map(self._special.within, thoughts)):
             raise self._cannot_keep_text(
                 "it stands in the thinking of an earlier answer; or write earlier_reasoning: stripped"
@@ -223,7 +228,7 @@ class Renderer:
                 list(messages),
                 tokenize=False,
                 add_generation_prompt=True,
-                strftime_now=strftime_now,
+                strftime_now=self._today,
                 **shown,
                 **self.template_options,
             )
@@ -238,6 +243,12 @@ class Renderer:
                 f"{self._template} writes half of a surrogate pair (\\u{ord(text[fault.start]):04x}), no character"
             ) from fault
         return text
+
+    def _today(self, form: str) -> str:
+        date = strftime_now(form)
+        if date:
+            self._dates.add(date)
+        return date
 
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False, verbose=False))

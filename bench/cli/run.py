@@ -119,14 +119,18 @@ def _fit(against: list[Path], path: Path | None, prepared: Prepared) -> Rules | 
     from draftmark.bench.environment import environment
     from draftmark.bench.gating.baseline import check_baseline
     from draftmark.bench.gating.rules_file import read_rules
+    from draftmark.bench.running.session import new_manifest
 
     rules = read_rules(path)
     if not against:
         return None
     cells = [cell for group in prepared.groups for cell in group.running]
     target = prepared.materials.identify(prepared.plan.target_name)
+    planned = new_manifest(prepared.plan, prepared.materials, prepared.groups, "planned")
     for folder in against:
-        for sentence in check_baseline(cells, folder, environment=environment(), target=target, rules=rules):
+        for sentence in check_baseline(
+            cells, folder, planned=planned, environment=environment(), target=target, rules=rules
+        ):
             complain(sentence)
     return rules
 

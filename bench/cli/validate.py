@@ -81,7 +81,7 @@ def summary_lines(prepared: Prepared) -> list[str]:
         told = json.dumps(plan.template_options, ensure_ascii=False)
         lines.append(f"options of the chat template: {harmless(told)}")
     date = prepared.materials.template_date
-    lines += [f"date that the chat template writes: {date}, whatever the day"] if date is not None else []
+    lines += [f"date in prompts, from the chat template: {date}, whatever the day"] if date is not None else []
     lines += [f"warning: {harmless(sentence)}" for sentence in prepared.warnings]
     lines += [f"left out: {item.arm.label}: {harmless(item.left_out or '')}" for item in left_out]
     return lines

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from draftmark.results.records import CellRecord, Environment
 
 MOST_NAMED = 5
+_TOLD_BY_A_PLAN = ("plan", "chat_template_hash", "template_date", "thinking")
 
 
 def is_missing(folder: Path) -> bool:
@@ -36,6 +37,7 @@ def check_baseline(
     cells: Sequence[CellRecord],
     folder: Path,
     *,
+    planned: RunManifest | None = None,
     environment: Environment | None = None,
     target: ModelIdentity | None = None,
     rules: Rules | None = None,
@@ -45,6 +47,7 @@ def check_baseline(
     Args:
         cells: What is about to be run, as planned.
         folder: The baseline run.
+        planned: How the new run will begin; null leaves its template and thinking to the gate.
         environment: This machine; null leaves the hardware to the gate.
         target: The weights at hand; null leaves them to the gate.
         rules: Of the gate that will follow; the defaults if null.
@@ -67,7 +70,7 @@ def check_baseline(
     pairs = [pair for pair in matching.pairs if not pair.after.key.arm.control]
     if not pairs:
         raise ResultsError(f"the baseline {folder} has no cell in common with this plan (0 of {len(cells)} cells)")
-    forbidding = _of_run(manifest, environment, target, rules)
+    forbidding = _of_run(manifest, planned, environment, target, rules)
     if forbidding:
         raise ResultsError(f"the baseline {folder} cannot be compared with a run here: {_listed(forbidding)}")
     differing = {pair.after.cell_id: _forbidding(cell_changes(pair.before, pair.after), rules) for pair in pairs}
@@ -94,13 +97,18 @@ def check_baseline(
 
 
 def _of_run(
-    manifest: RunManifest, environment: Environment | None, target: ModelIdentity | None, rules: Rules
+    manifest: RunManifest,
+    planned: RunManifest | None,
+    environment: Environment | None,
+    target: ModelIdentity | None,
+    rules: Rules,
 ) -> list[SettingChange]:
     sessions = manifest.sessions if environment is None else [Session(started_at="", environment=environment)]
-    planned = manifest.model_copy(
-        update={"sessions": sessions, "target": manifest.target if target is None else target}
+    told = {} if planned is None else {name: getattr(planned, name) for name in _TOLD_BY_A_PLAN}
+    here = manifest.model_copy(
+        update={"sessions": sessions, "target": manifest.target if target is None else target, **told}
     )
-    return _forbidding(run_changes(manifest, planned), rules)
+    return _forbidding(run_changes(manifest, here), rules)
 
 
 def _forbidding(changes: Sequence[SettingChange], rules: Rules) -> list[SettingChange]:

@@ -40,13 +40,18 @@ class Materials:
     needs_ids: bool = True
     """False where every turn goes to a server as messages: ids are for lengths alone then, and null where the template
     that is at hand cannot render a prompt, with tools for one."""
-    template_date: str | None = None
-    """The date that the template writes into ids, year first; null where it writes none, or only servers render."""
+    date_written: Callable[[], str | None] = lambda: None
+    """Returns the date that the template has written into ids so far."""
 
     @cached_property
     def first(self) -> FirstPrompts:
         """The first turn of every conversation, rendered when first asked for; raises as `first_prompts` does."""
         return first_prompts(self.suites, self.renderer, needs_ids=self.needs_ids, reasoning=self.thinking.kept)
+
+    @property
+    def template_date(self) -> str | None:
+        """The date that the template writes into first turns, year first; null where it writes none."""
+        return self.date_written() if self.first else None
 
 
 def gather(plan: Plan) -> Materials:
@@ -80,7 +85,7 @@ def gather(plan: Plan) -> Materials:
         thinking=thinking,
         template_options=renderer.template_options,
         needs_ids=needs_ids,
-        template_date=renderer.template_date if needs_ids else None,
+        date_written=lambda: renderer.template_date if needs_ids else None,
     )
 
 

@@ -13,7 +13,7 @@ from draftmark.bench.plans.enough import load_problems
 from draftmark.bench.plans.fits import overflow_problems, overflow_warnings
 from draftmark.bench.plans.materials import Materials, gather
 from draftmark.bench.plans.plan import Plan, load_plan, plan_from, refuse
-from draftmark.bench.plans.template_options import template_option_problems
+from draftmark.bench.plans.template_options import template_option_problems, template_option_warnings
 from draftmark.bench.plans.thinking import thinking_problems, thinking_warnings
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Prepared:
             *drafter_model_warnings(self.plan),
             *suite_warnings(materials.suites),
             *overflow_warnings(self.plan, materials.suites, materials.first),
+            *template_option_warnings(self.plan, materials),
             *thinking_warnings(materials.thinking, materials.renderer, materials.suites),
         ]
 
@@ -93,7 +94,7 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     refuse_all(problems)
     materials = gather(plan)
     refuse_all(template_option_problems(plan, getattr(materials.renderer, "tokenizer", None)))
-    refuse_all(thinking_problems(plan, materials.thinking))
+    refuse_all(thinking_problems(plan, materials.thinking, materials.suites))
     found = [*suite_problems(materials.suites), *load_problems(plan, materials.suites)]
     refuse_all([*found, *_request_problems(plan, materials)])
     refuse_all(overflow_problems(plan, materials.suites, materials.first))

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from draftmark.backends.base import Backend
     from draftmark.bench.plans.plan import Plan
     from draftmark.suites.conversation import ConversationRenderer
-    from draftmark.suites.prompt import Suite
+    from draftmark.suites.prompt import Prompt, Suite
 
 AS_SERVED = "as the server does it"
 NO_SWITCH = "no switch in the template"
+AS_TOLD = "no switch by a known name; see template_options"
+_MOST_LOOKED_AT = 200
+"""Conversations of a suite that are rendered with and without their thinking."""
 _PROBE = "seven grey herons"
 """Words that no template writes by itself."""
 
@@ -57,7 +60,7 @@ def thinking_of(plan: Plan, tokenizer: Any) -> Thinking:
     switched = f"{said} ({', '.join(sorted(handed))})" if said is not None else None
     stamp = ", ".join(words for words in (switched, effort) if words is not None) or None
     if stamp is None and reader is not None and plan.chat_template != "none":
-        stamp = NO_SWITCH
+        stamp = AS_TOLD if plan.template_options else NO_SWITCH
     return Thinking(known, handed, reader, stamp, kept=kept)
 
 
@@ -66,12 +69,16 @@ def _effort(plan: Plan) -> str | None:
     return f"{EFFORT} {plan.template_options[EFFORT]}" if EFFORT in plan.template_options else None
 
 
-def thinking_problems(plan: Plan, thinking: Thinking) -> list[Problem]:
+def thinking_problems(plan: Plan, thinking: Thinking, suites: Sequence[Suite]) -> list[Problem]:
     """Return why a plan's target cannot think as said, or that the plan must say how."""
     sentence = _switch_problem(plan, thinking)
     found = [] if sentence is None else [Problem(("thinking",), sentence)]
-    if thinking.kept and thinking.reader is not None and thinking.reader.of_control_tokens:
-        text = "cannot be 'kept': the target marks its thinking by control tokens, which no message holds as text"
+    marked = thinking.reader is not None and thinking.reader.of_control_tokens
+    if thinking.kept and marked and _hold_own_answers(suites):
+        text = (
+            "cannot be 'kept' where later turns hold the target's own answers: it marks its thinking by control "
+            "tokens, which no message holds as text"
+        )
         found.append(Problem(("earlier_reasoning",), f"{text}; write stripped"))
     if found:
         return found
@@ -115,8 +122,7 @@ def thinking_warnings(
 ) -> Iterator[str]:
     """Yield that the template leaves out thinking of earlier answers, recorded or the arm's own, that is to stay."""
     yield from _recorded_left_out(thinking, renderer, suites)
-    own_answers = any(prompt.multiturn and prompt.messages is None for suite in suites for prompt in suite.prompts)
-    if not thinking.kept or renderer is None or thinking.reader is None or not own_answers:
+    if not thinking.kept or renderer is None or thinking.reader is None or not _hold_own_answers(suites):
         return
     answer = thinking.reader.joined(_PROBE, "Yes.")
     talk = [("user", "Are they there?"), ("assistant", answer), ("user", "And now?")]
@@ -131,26 +137,35 @@ def thinking_warnings(
         )
 
 
+def _hold_own_answers(suites: Sequence[Suite]) -> bool:
+    """Say whether any later turn is asked with the arm's own answers between."""
+    return any(prompt.multiturn and prompt.messages is None for suite in suites for prompt in suite.prompts)
+
+
 def _recorded_left_out(
     thinking: Thinking, renderer: ConversationRenderer | None, suites: Sequence[Suite]
 ) -> Iterator[str]:
-    """Yield for each suite whose first conversation with recorded thinking is rendered without any of it."""
-    for suite in suites if thinking.kept and renderer is not None else ():
-        prompt = next(
-            (one for one in suite.prompts if any(said.reasoning_content for said in one.messages or ())), None
-        )
-        if prompt is None or renderer is None:
-            continue
-        last = len(prompt.turns) - 1
-        try:
-            kept, cut = (
-                renderer.prompt_ids(recorded(prompt, last, reasoning=reasoning), prompt.tools)
-                for reasoning in (True, False)
-            )
-        except SuiteError:
-            continue
-        if kept == cut:
+    """Yield for each suite in how many of its conversations with recorded thinking the template shows none of it."""
+    for suite in suites if thinking.kept else ():
+        thoughtful = [one for one in suite.prompts if any(said.reasoning_content for said in one.messages or ())]
+        looked_at = thoughtful[:_MOST_LOOKED_AT]
+        left_out = [one.question_id for one in looked_at if renderer is not None and _shows_none(one, renderer)]
+        if left_out:
             yield (
                 "earlier_reasoning is 'kept', but the target's chat template leaves the thinking of recorded answers "
-                f"out ({suite.name}, such as question {prompt.question_id!r})"
+                f"out of {len(left_out)} of {len(looked_at)} conversations that have some ({suite.name}, such as "
+                f"question {left_out[0]!r})"
             )
+
+
+def _shows_none(prompt: Prompt, renderer: ConversationRenderer) -> bool:
+    """Say whether a conversation's last turn is asked the same with recorded thinking and without."""
+    last = len(prompt.turns) - 1
+    try:
+        kept, cut = (
+            renderer.prompt_ids(recorded(prompt, last, reasoning=reasoning), prompt.tools)
+            for reasoning in (True, False)
+        )
+    except SuiteError:
+        return False
+    return kept == cut

@@ -5,6 +5,7 @@ Seconds become milliseconds here and shares become percent; everything that came
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,9 @@ def heading(summary: RunSummary) -> Text:
     expected = sum(cell.turns_expected for cell in summary.cells if cell.category is None and cell.status != "left out")
     said = manifest.plan.get("thinking")
     thinking = f" thinking {said}" if isinstance(said, str) else ""
-    target = f"{manifest.target.name}{thinking}"
+    options = manifest.plan.get("template_options")
+    told = f" {json.dumps(options, ensure_ascii=False)}" if options else ""
+    target = f"{manifest.target.name}{thinking}{told}"
     text = Text(harmless(f"{manifest.name}: {target}, {manifest.status}, {measured} of {expected} turns"))
     if summary.elapsed_s is not None:
         text.append(f" in {in_words(summary.elapsed_s)}")

@@ -36,6 +36,8 @@ def headline_facts(summary: RunSummary) -> list[str]:
         facts.append(moment(manifest.sessions[0].started_at))
     if isinstance(said := manifest.plan.get("thinking"), str):
         facts.append(f"thinking {said}")
+    if options := manifest.plan.get("template_options"):
+        facts.append(f"template_options {json.dumps(options, ensure_ascii=False)}")
     if manifest.plan.get("request_sampling") == "recorded":
         facts.append("request_sampling: recorded")
     if summary.elapsed_s is not None:

@@ -140,6 +140,8 @@ def _template(manifest: RunManifest, end: int | None) -> str:
     parts = [template[:end]]
     if manifest.plan.get("template_options"):
         parts.append(f"options {json.dumps(manifest.plan['template_options'], sort_keys=True)}")
+    if manifest.template_date is not None:
+        parts.append(f"date {manifest.template_date}")
     if manifest.thinking is not None:
         parts.append(f"thinking {manifest.thinking}")
     if manifest.plan.get("earlier_reasoning", "stripped") != "stripped":

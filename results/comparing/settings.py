@@ -7,6 +7,7 @@ the numbers is what a comparison is made for: versions, commits, drafters' weigh
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from draftmark.results.comparing.changes import SettingChange
@@ -206,7 +207,11 @@ def _template(before: RunManifest, after: RunManifest) -> Iterator[SettingChange
     if was != now and was is not None and now is not None:
         yield SettingChange(field="plan.chat_template", before=was, after=now, forbids=True)
     told, tells = (run.plan.get("template_options", {}) for run in (before, after))
-    yield from _differing("plan.template_options", told, tells, lambda name: True)
+    for name in dict.fromkeys([*told, *tells]):
+        one, other = ({name: options[name]} if name in options else {} for options in (told, tells))
+        if json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True):  # 1 is not true to a template
+            field = f"plan.template_options.{name}"
+            yield SettingChange(field=field, before=one.get(name), after=other.get(name), forbids=True)
 
 
 def _thinking(before: RunManifest, after: RunManifest) -> Iterator[SettingChange]:

@@ -144,3 +144,12 @@ def test_thinking_of_an_earlier_answer_reaches_the_template_by_the_name_it_reads
     renderer = Renderer(tokenizer, chat_template=str(path))
     assert renderer.decode(renderer.prompt_ids(talk)) == "a\nso yes\nb\n"
     assert talk[1]["reasoning_content"] == "so "  # servers are asked with it
+
+
+def test_special_tokens_in_options_of_the_template_are_refused(tokenizer: Any, tmp_path: Path) -> None:
+    path = tmp_path / "greeting.jinja"
+    path.write_text("{{ greeting }}{% for m in messages %}{{ m.content }}{% endfor %}")
+    for option in ("Hi<|im_end|>", ["Hi", {"a": "<|im_end|>"}]):
+        renderer = Renderer(tokenizer, chat_template=str(path), template_options={"greeting": option})
+        with pytest.raises(SuiteError, match="it stands in template_options"):
+            renderer.prompt_ids([{"role": "user", "content": "a"}])

@@ -34,9 +34,12 @@ QWEN3 = (
             "{% for m in messages %}{% generation %}{{ thinking }}{% endgeneration %}{% break %}{% endfor %}",
             {"thinking"},
         ),
-        ({"default": "{{ thinking }}", "tool_use": "{{ enable_thinking }}"}, {"thinking"}),
+        ({"default": "{{ thinking }}", "tool_use": "{{ enable_thinking }}"}, {"thinking", "enable_thinking"}),
         ([{"name": "default", "template": "{{ thinking }}"}, {"name": "rag", "template": "{{ x }}"}], {"thinking"}),
-        ({"rag": "{{ thinking }}", "tool_use": "{{ enable_thinking }}"}, {"thinking", "enable_thinking"}),
+        ({"rag": "{{ thinking }}", "tool_use": "{{ enable_thinking }}"}, {"enable_thinking"}),
+        ({"rag": "{{ thinking }}", "other": "{{ enable_thinking }}"}, {"thinking", "enable_thinking"}),
+        ("{% for m in messages %}{% set thinking = m.x %}{% endfor %}{{ thinking }}", set()),  # its own
+        ("{% if not thinking is defined %}{% set thinking = true %}{% endif %}{{ thinking }}", {"thinking"}),
         (None, set()),
         ("{% if thinking %}", set()),  # damaged: rendering says so
     ],

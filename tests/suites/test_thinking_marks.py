@@ -160,7 +160,6 @@ def test_a_text_is_split_at_its_mark(
         ("{{ '<|channel>thought\n<channel|>' }}", "<|channel>thought\n7\n<channel|>9"),  # Gemma 4
         ("{% set begin = '<mm:think>' %}", "<mm:think>7</mm:think>9"),  # MiniMax-M3
         ("{% set inner = '<|inner_prefix|>' %}", "<|inner_prefix|>7<|inner_suffix|>9"),  # Apertus
-        ("{{ '<think:opensource>' }}", "<think:opensource>7</think:opensource>9"),  # Hy3
         ("[THINK]{{ x }}[/THINK]", "[THINK]7[/THINK]9"),  # Mistral
         ("<seed:think>", "<seed:think>7</seed:think>9"),  # Seed-OSS
     ],
@@ -172,3 +171,12 @@ def test_makers_mark_thinking_in_their_own_ways(make_tokenizer: Callable[..., An
     opening, _, rest = text.partition("7")
     ended = ["7", rest.removesuffix("9")]
     assert counts(tokenizer, OPENING + opening, [*ended, "9"]) == length(tokenizer, *ended)
+
+
+def test_marks_that_a_template_puts_together_are_known_from_the_vocabulary(make_tokenizer: Callable[..., Any]) -> None:
+    template = "{{ '<think{}>'.format(':opensource') }}"  # in Hy3's manner
+    assert ThinkingReader.of(make_tokenizer(template)) is None
+    tokenizer = make_tokenizer(template, marks=("<think:opensource>", "</think:opensource>"))
+    assert counts(tokenizer, OPENING, ["<think:opensource>", "so", "</think:opensource>", "x"]) == 2 + length(
+        tokenizer, "so"
+    )

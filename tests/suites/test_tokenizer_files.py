@@ -215,10 +215,25 @@ def test_the_date_is_the_same_on_every_day_with_transformers_and_without(saved: 
     ("template", "date"),
     [
         (CHATML, None),
-        ("{% if strftime_now is defined %}{{ strftime_now('%Y') }}{% endif %}", "2025-01-01"),
-        ("{# strftime_now('%Y') #}{{ 'strftime_now' }}{{ messages[0].strftime_now }}", None),
+        ("{{ messages[0].content }}{% if strftime_now is defined %}{{ strftime_now('%Y') }}{% endif %}", "2025-01-01"),
+        ("{{ messages[0].content }}{# strftime_now('%Y') #}{{ messages[0].strftime_now }}", None),
+        ("{{ messages[0].content }}{% set today = strftime_now('%Y-%m-%d') %}", None),  # asked for, and not written
+        ("{{ messages[0].content }}{{ date_string | default(strftime_now('%d %b %Y')) }}", "2025-01-01"),
     ],
 )
-def test_a_template_is_known_to_write_a_date(saved: Callable[..., Path], template: str, date: str | None) -> None:
-    assert [renderer.template_date for renderer in both(saved(template))] == [date, date]
-    assert both(saved(template), chat_template="none")[0].template_date is None
+def test_a_template_is_known_to_have_written_a_date(
+    saved: Callable[..., Path], template: str, date: str | None
+) -> None:
+    for renderer in both(saved(template)):
+        assert renderer.template_date is None
+        renderer.prompt_ids([{"role": "user", "content": "when"}])
+        assert renderer.template_date == date
+
+
+def test_a_date_of_ones_own_stands_in_its_place(saved: Callable[..., Path]) -> None:
+    template = (
+        "{{ messages[0].content }} {% if not day is defined %}{% set day = strftime_now('%Y') %}{% endif %}{{ day }}"
+    )
+    for renderer in both(saved(template), template_options={"day": "1 May 2026"}):
+        assert renderer.decode(renderer.prompt_ids([{"role": "user", "content": "when"}])) == "when 1 May 2026"
+        assert renderer.template_date is None

@@ -30,8 +30,8 @@ Topic: TypeAlias = Literal[
 MODELS = "/v1/models"
 EFFORT = "reasoning_effort"
 """The API's own word for how long to think."""
-_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh"})
-"""What it may be there; templates know further words."""
+_EFFORTS = frozenset({"low", "medium", "high"})
+"""What it is everywhere; other words are a template's own, and servers read more into some of them."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Dialect:
         more = self.template_options(options).get("chat_template_kwargs")
         if more:
             return (
-                f"the OpenAI API takes nothing for a chat template ({', '.join(more)}) but reasoning_effort: write "
+                f"the OpenAI API takes nothing for a chat template ({', '.join(more)}) but how long to think: write "
                 "thinking: low, medium or high, or dialect: and the engine that this server is"
             )
         return (

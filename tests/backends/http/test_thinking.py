@@ -180,8 +180,10 @@ def test_how_long_to_think_has_a_key_of_the_api(dialect: str) -> None:
 
 
 def test_a_word_that_only_a_template_knows_goes_to_the_template() -> None:
-    assert body("vllm", {"reasoning_effort": "no_think"})["chat_template_kwargs"] == {"reasoning_effort": "no_think"}
-    assert "reasoning_effort" not in body("vllm", {"reasoning_effort": "no_think"})
+    for word in ("no_think", "max", "none"):
+        found = body("vllm", {"reasoning_effort": word})
+        assert found["chat_template_kwargs"] == {"reasoning_effort": word}
+        assert "reasoning_effort" not in found
 
 
 def test_other_options_of_the_users_own_stay() -> None:
@@ -192,7 +194,7 @@ def test_other_options_of_the_users_own_stay() -> None:
 def test_a_server_that_has_no_switch_says_so_once_it_is_known(unknown_server: str) -> None:
     backend = HttpBackend(HttpSettings(base_url=unknown_server, model="mock-model"))
     backend.look()
-    assert "takes nothing for a chat template (enable_thinking, thinking) but reasoning_effort" in str(
+    assert "takes nothing for a chat template (enable_thinking, thinking) but how long to think" in str(
         backend.thinking_problem(OPTIONS, kept=False, ids=False)
     )
     assert "no thinking of earlier answers" in str(backend.thinking_problem({}, kept=True, ids=True))

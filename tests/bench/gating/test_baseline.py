@@ -11,6 +11,7 @@ from draftmark.results.errors import ResultsError
 from draftmark.results.gating import Rules
 from draftmark.results.records import ModelIdentity
 from draftmark.results.run_folder.store import RunStore
+from draftmark.results.run_folder.strict_json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,3 +107,23 @@ def test_cells_on_one_side_only_are_told(make_run: MakeRun) -> None:
     ]
     assert check_baseline(planned(few), many, rules=Rules(vanished=[name])) == []
     assert check_baseline(planned(many), few) == [f"{name} is new: nothing to compare with"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"plan": {"template_options": {"budget": 1}}}, "plan.template_options.budget was None, is 1"),
+        ({"plan": {"earlier_reasoning": "kept"}}, "plan.earlier_reasoning was 'stripped', is 'kept'"),
+        ({"chat_template_hash": "c" * 64}, "plan.chat_template was"),
+    ],
+)
+def test_a_template_that_is_told_otherwise_is_refused_before_anything_runs(
+    make_run: MakeRun, change: dict[str, Any], field: str
+) -> None:
+    run = make_run("a")
+    begun = manifest_of(run).model_copy(update={"chat_template_hash": "b" * 64})
+    (run / "manifest.json").write_bytes(encode(begun))
+    assert check_baseline(planned(run), run, planned=begun) == []
+    with pytest.raises(ResultsError, match="cannot be compared with a run here") as refused:
+        check_baseline(planned(run), run, planned=begun.model_copy(update=change))
+    assert field in str(refused.value)

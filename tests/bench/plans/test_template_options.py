@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,6 +76,16 @@ def prompt(path: Path) -> str:
         (BUDGETED, {"template_options": {"x": 1}, "chat_template": "none"}, "and chat_template is none"),
         (BUDGETED, {"template_options": ["x"]}, "template_options: must be a mapping"),
         (EFFORT, {"template_options": {"reasoning_effort": 3}}, "reasoning_effort must be a word"),
+        (EFFORT, {"template_options": {"reasoning_effort": "a b"}}, "reasoning_effort must be a word"),
+        (EFFORT, {"template_options": {"reasoning_effort": "high"}}, "by the plan's thinking: write thinking: high"),
+        (BUDGETED, {"template_options": {"padding": True}}, "padding is set by rendering itself"),
+        (BUDGETED, {"template_options": {"x": {"api_key": "abc"}}}, "x.api_key holds a key, which would be written"),
+        (BUDGETED, {"template_options": {"x": ["sk-proj-abcdefghijklmnopqrst1234"]}}, "x holds a key"),
+        (
+            "{% for m in messages %}{% set text = m.content %}{{ text }}{% endfor %}",
+            {"template_options": {"text": "hello"}},  # a variable of the template's own
+            "is not read by the target's chat template; it reads none",
+        ),
         (
             EFFORT,
             {"template_options": {"reasoning_effort": "max"}, "thinking": "low"},
@@ -128,8 +139,46 @@ def test_validate_tells_them(plan_of: Callable[..., Path]) -> None:
     path = plan_of(BUDGETED + "{{ strftime_now('%Y') }}", template_options={"thinking_budget": 512})
     assert [line for line in summary_lines(prepare(path)) if "template" in line] == [
         'options of the chat template: {"thinking_budget": 512}',
-        "date that the chat template writes: 2025-01-01, whatever the day",
+        "date in prompts, from the chat template: 2025-01-01, whatever the day",
     ]
+
+
+def warnings(path: Path) -> list[str]:
+    return [text for text in prepare(path).warnings if text.startswith("template_options.")]
+
+
+def test_an_option_that_changes_no_prompt_is_told(plan_of: Callable[..., Path]) -> None:
+    template = TALK + "{% if style == 'terse' %}!{% endif %}"
+    assert warnings(plan_of(template, template_options={"style": "terse"})) == []
+    (told,) = warnings(plan_of(template, template_options={"style": "long"}))
+    assert told.startswith("template_options.style changes none of the 1 first turns that were looked at")
+
+
+def test_a_word_that_is_no_switch_is_told(plan_of: Callable[..., Path]) -> None:
+    template = TALK + "{% if brief %}!{% endif %}"
+    (told,) = warnings(plan_of(template, template_options={"brief": "off"}))
+    assert told == "template_options.brief is the text 'off', which templates take for true: write true or false"
+    assert warnings(plan_of(template, template_options={"brief": True})) == []
+
+
+def test_what_the_switch_is_by_another_name_is_not_called_no_switch(plan_of: Callable[..., Path]) -> None:
+    template = TALK + "{% if mode == 'on' %}<think>{% else %}</think>{% endif %}"
+    assert manifest(plan_of(template)).thinking == "no switch in the template"
+    path = plan_of(template, template_options={"mode": "enabled"})
+    assert manifest(path).thinking == "no switch by a known name; see template_options"
+
+
+def test_templates_for_tools_and_without_are_both_asked(
+    write_plan: Callable[..., Path], tiny_target: Path, tmp_path: Path, fake: Any
+) -> None:
+    """Tokenizers with several templates render tools by `tool_use`."""
+    from draftmark.bench.plans.template_options import template_option_problems
+
+    templates = {"default": TALK, "tool_use": BUDGETED, "rag": "{{ documents_style }}"}
+    tokenizer = SimpleNamespace(chat_template=templates)
+    path = write_plan(target=str(tiny_target), template_options={"thinking_budget": 1, "documents_style": 1})
+    (problem,) = template_option_problems(load_plan(path, {}), tokenizer)
+    assert problem.place == ("template_options", "documents_style")
 
 
 # Servers that are asked in messages

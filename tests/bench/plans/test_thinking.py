@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,10 @@ from draftmark.bench.plans.document import PlanError
 from draftmark.bench.plans.materials import gather
 from draftmark.bench.plans.plan import load_plan
 from draftmark.bench.plans.prepared import prepare
+from draftmark.bench.plans.thinking import Thinking, thinking_problems
 from draftmark.bench.running.session import new_manifest
+from draftmark.suites.messages import Message
+from draftmark.suites.prompt import Prompt, Suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +155,47 @@ def test_thinking_of_recorded_answers_is_rendered_where_it_is_kept(
     text, warnings = told(PLAIN, earlier_reasoning="kept")
     assert text == "user: a\nassistant: one\nuser: b\nassistant:"
     assert len(warnings) == 1
-    assert warnings[0].endswith("such as question 'q')")
+    assert warnings[0].endswith("out of 1 of 1 conversations that have some (talk, such as question 'q')")
+
+
+def test_every_conversation_with_recorded_thinking_is_looked_at(plan_of: Callable[..., Path], tmp_path: Path) -> None:
+    """A template that shows the thinking of calls alone leaves out that of every other answer."""
+    template = (
+        "{{ tools }}{% for m in messages %}{{ m.role }}: {% if m.tool_calls %}{{ m.reasoning_content }}"
+        "{{ m.tool_calls }}{% endif %}{{ m.content }}\n{% endfor %}assistant:"
+    )
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = {"role": "user", "content": "a"}
+    calling = {"role": "assistant", "content": None, "reasoning_content": "well", "tool_calls": [call]}
+    saying = {"role": "assistant", "content": "one", "reasoning_content": "well"}
+    rows = [
+        {"question_id": "calls", "messages": [asked, calling, {"role": "tool", "content": "x", "tool_call_id": "c"}]},
+        {"question_id": "says", "messages": [asked, saying, asked]},
+        {"question_id": "again", "messages": [asked, saying, asked]},
+    ]
+    path = plan_of(template, earlier_reasoning="kept")
+    (tmp_path / "talk.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (told,) = [text for text in prepare(path).warnings if "thinking of recorded answers" in text]
+    assert told.endswith("out of 2 of 3 conversations that have some (talk, such as question 'says')")
+
+
+def test_recorded_thinking_can_be_kept_where_marks_are_control_tokens(plan_of: Callable[..., Path]) -> None:
+    """The template writes such marks itself; only in the arm's own answers they would have to stand as text."""
+    plan = load_plan(plan_of(PLAIN, earlier_reasoning="kept"), {})
+    reader: Any = SimpleNamespace(of_control_tokens=True)
+    thinking = Thinking(reader=reader, kept=True)
+    own = Suite(name="own", prompts=(Prompt(question_id="q", turns=("a", "b")),))
+    talk = (
+        Message(role="user", content="a"),
+        Message(role="assistant", content="b"),
+        Message(role="user", content="c"),
+    )
+    recorded = Suite(name="log", prompts=(Prompt(question_id="q", turns=("a", "c"), messages=talk, asked=(1, 3)),))
+    single = Suite(name="one", prompts=(Prompt(question_id="q", turns=("a",)),))
+    assert thinking_problems(plan, thinking, [recorded, single]) == []
+    (problem,) = thinking_problems(plan, thinking, [recorded, own])
+    assert problem.place == ("earlier_reasoning",)
+    assert "where later turns hold the target's own answers" in problem.text
 
 
 # Servers that are asked in messages

@@ -170,15 +170,24 @@ def test_runs_whose_later_turns_hold_other_thinking_are_not_compared(make_manife
     assert (found.before, found.after, found.forbids) == ("stripped", "kept", True)
 
 
-def test_runs_whose_template_was_told_otherwise_are_not_compared(make_manifest: Callable[..., Any]) -> None:
-    before = make_manifest(plan={"template_options": {"thinking_budget": 512, "style": {"terse": True}}})
-    after = make_manifest(plan={"template_options": {"thinking_budget": 0, "style": {"terse": True}}})
-    (found,) = [one for one in run_changes(before, after) if one.field.startswith("plan.template_options")]
-    assert (found.field, found.before, found.after) == ("plan.template_options.thinking_budget", 512, 0)
-    assert found.forbids
-    told = [one for one in run_changes(make_manifest(), after) if one.field.startswith("plan.template_options")]
-    assert {one.field for one in told} == {
-        "plan.template_options.thinking_budget",
-        "plan.template_options.style.terse",
-    }
-    assert all(one.forbids for one in told)
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        ({"budget": 512, "style": {"terse": True}}, {"budget": 0, "style": {"terse": True}}, ["budget"]),
+        ({"budget": 512}, {}, ["budget"]),
+        ({"a": True}, {"a": 1}, ["a"]),
+        ({"a": {"b.c": 1}}, {"a": {"b": {"c": 1}}}, ["a"]),
+        ({"a": None}, {}, ["a"]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"c": 2, "b": 1}}, []),
+    ],
+)
+def test_runs_whose_template_was_told_otherwise_are_not_compared(
+    make_manifest: Callable[..., Any], before: dict[str, Any], after: dict[str, Any], names: list[str]
+) -> None:
+    changes = run_changes(
+        make_manifest(plan={"template_options": before}), make_manifest(plan={"template_options": after})
+    )
+    found = [one for one in changes if one.field.startswith("plan.template_options.")]
+    assert [one.field.removeprefix("plan.template_options.") for one in found] == names
+    assert all(one.forbids for one in found)
+    assert [(one.before, one.after) for one in found] == [(before.get(name), after.get(name)) for name in names]
