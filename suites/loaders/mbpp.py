@@ -8,12 +8,14 @@ from pydantic import Field
 
 from draftmark.suites.loaders.spec_bench import shortfall
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
-from draftmark.suites.reading.rows import RowFault, row_prompt
-from draftmark.suites.reading.table_prompts import LeftOut, choose_prompts
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.table_prompts import choose_prompts
 from draftmark.suites.reading.tables import HubTable, table_of
+from draftmark.suites.reading.two_readings import LeftOut
 
 if TYPE_CHECKING:
-    from draftmark.suites.reading.tables import Row
+    from draftmark.suites.reading.rows import Row
 
 DATASET = "google-research-datasets/mbpp"
 LICENCE = "CC-BY-4.0"

@@ -10,12 +10,13 @@ from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
 from draftmark.suites.reading import hub
 from draftmark.suites.reading.conversations import spoken, user_turns
 from draftmark.suites.reading.rows import row_prompt
-from draftmark.suites.reading.table_prompts import LeftOut, choose_prompts
+from draftmark.suites.reading.table_prompts import choose_prompts
 from draftmark.suites.reading.tables import FileTable
+from draftmark.suites.reading.two_readings import LeftOut
 from draftmark.suites.training_data import SHAREGPT
 
 if TYPE_CHECKING:
-    from draftmark.suites.reading.tables import Row
+    from draftmark.suites.reading.rows import Row
 
 DATASET = "anon8231489123/ShareGPT_Vicuna_unfiltered"
 FILE = "ShareGPT_V3_unfiltered_cleaned_split.json"

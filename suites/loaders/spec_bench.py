@@ -13,12 +13,14 @@ from pydantic import Field
 
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteSpec
 from draftmark.suites.quoting import quoted
-from draftmark.suites.reading.rows import RowFault, row_prompt
-from draftmark.suites.reading.table_prompts import Chosen, LeftOut, choose_prompts
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.table_prompts import Chosen, choose_prompts
 from draftmark.suites.reading.tables import FileTable, HubTable, table_of
+from draftmark.suites.reading.two_readings import LeftOut
 
 if TYPE_CHECKING:
-    from draftmark.suites.reading.tables import Row
+    from draftmark.suites.reading.rows import Row
 
 TASKS = ("mt_bench", "translation", "summarization", "qa", "math_reasoning", "rag")
 """As Spec-Bench's own report names them."""

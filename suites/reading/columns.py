@@ -9,13 +9,14 @@ from pydantic import Field
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.conversations import user_turns
-from draftmark.suites.reading.rows import RowFault, row_prompt
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from draftmark.suites.prompt import Prompt
-    from draftmark.suites.reading.tables import Row
+    from draftmark.suites.reading.rows import Row
 
 Target = Literal[
     "question_id", "turns", "messages", "conversation", "system", "category", "sub_category", "source", "src_id",

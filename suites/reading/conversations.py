@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from draftmark.suites.quoting import quoted
-from draftmark.suites.reading.rows import RowFault
+from draftmark.suites.reading.row_faults import RowFault
 
 _USER = frozenset({"user", "human", "prompter"})
 _MODEL = frozenset({"assistant", "gpt", "chatgpt", "bing", "bard", "model"})

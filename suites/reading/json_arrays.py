@@ -1,23 +1,27 @@
-"""Items of a JSON file one at a time: an array's elements, or one object a line; the whole is never held in memory."""
+"""Elements of a JSON array one at a time, so that the whole is never held in memory."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from typing import IO, TYPE_CHECKING, Any
+from functools import partial
+from typing import IO, TYPE_CHECKING
 
 from draftmark.suites.json_values import STRICT
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.reading.files import line_parts
 from draftmark.suites.reading.row_faults import RowFault, kind_of
-from draftmark.suites.reading.rows import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from draftmark.suites.reading.files import Parts
+    from draftmark.suites.reading.rows import Row
+
 LONGEST_ITEM_CHARACTERS = 64 * 2**20
-"""A longer line or element is an error, not a reason to hold the file in memory."""
+"""A longer element is an error, not a reason to hold the file in memory."""
 
 _READ_BYTES = 2**20
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -26,22 +30,21 @@ _LENIENT = json.JSONDecoder(parse_int=len, parse_constant=len)
 """Finds the end of an element that is no strict JSON; its value is not used."""
 
 
-def json_items(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
-    """Yield place in words and object, or what is wrong with that line or element; both are read as strictly.
+def json_parts(path: Path) -> Parts:
+    """Yield the elements of a file that is an array, and the lines of any other; both are read as strictly.
 
-    Raises `SuiteError` for a file that cannot be read, and for an array that is broken, after which nothing can be
-    told apart.
+    Raises `SuiteError` for an array that is broken, after which nothing can be told apart.
     """
-    try:
-        with path.open("rb") as handle:
-            if _begins_with_bracket(handle):
-                yield from _elements(_Text(handle), path)
-                return
-        yield from _lines(path)
-    except FileNotFoundError as fault:
-        raise SuiteError(f"there is no file {path}") from fault
-    except OSError as fault:
-        raise SuiteError(f"{path} cannot be read: {fault}") from fault
+    with path.open("rb") as handle:
+        if _begins_with_bracket(handle):
+            for place, value in _elements(_Text(handle), path):
+                yield place, partial(_same, value)
+            return
+    yield from line_parts(path)
+
+
+def _same(value: Row | RowFault) -> Row | RowFault:
+    return value
 
 
 def _begins_with_bracket(handle: IO[bytes]) -> bool:
@@ -82,25 +85,7 @@ class _Text:
         return text
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
-    with path.open("rb") as handle:
-        number = 0
-        while raw := handle.readline(LONGEST_ITEM_CHARACTERS + 1):
-            number += 1
-            place = f"{path}, line {number}"
-            if len(raw) > LONGEST_ITEM_CHARACTERS:
-                raise SuiteError(f"{place} is longer than {LONGEST_ITEM_CHARACTERS // 2**20} MiB; is it JSON lines?")
-            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-            line = line.removesuffix(b"\n").removesuffix(b"\r")
-            if not line.strip():
-                continue
-            try:
-                yield place, json_object(line)
-            except RowFault as fault:
-                yield place, fault
-
-
-def _elements(handle: _Text, path: Path) -> Iterator[tuple[str, dict[str, Any] | RowFault]]:
+def _elements(handle: _Text, path: Path) -> Iterator[tuple[str, Row | RowFault]]:
     """Yield the elements after the opening bracket; an element that has not ended yet is tried again with more text."""
     text, at, number, step = "", 0, 1, _READ_BYTES
     while True:
@@ -135,7 +120,7 @@ def _more(handle: _Text, size: int, place: str) -> str:
         raise SuiteError(f"{place} {fault}") from fault
 
 
-def _element(text: str, at: int) -> tuple[dict[str, Any] | RowFault, int]:
+def _element(text: str, at: int) -> tuple[Row | RowFault, int]:
     """Return the element that begins there, or what is wrong with it, and where it ends.
 
     Raises `json.JSONDecodeError` for one that does not end within the text, or is no JSON at all.

@@ -1,4 +1,4 @@
-"""One line of a JSON-lines file to one `Prompt`, or a sentence that says which field is wrong.
+"""One row to one `Prompt`, or a sentence that says which field is wrong.
 
 Rows have SPEED-Bench's columns. `turns` is a list of strings, or one string for one turn; `prompt` is another name for
 a single turn, `id` for `question_id`; where there are none of them, `messages` are a request as it was sent (see
@@ -19,7 +19,8 @@ from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.recorded import recorded, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
-__all__ = ["RowFault", "json_object", "parse_row", "row_prompt"]
+Row = dict[str, Any]
+"""Column or key to value."""
 
 LONGEST_ID = 200
 """Characters of a question id."""
@@ -33,13 +34,8 @@ _NOT_READ = ("multiturn", "reference")
 _NUMBERS_TOO = ("src_id", "difficulty")
 
 
-def parse_row(line: bytes) -> Prompt:
-    """Read one line, without its line end; raise `RowFault` naming the field."""
-    return row_prompt(json_object(line))
-
-
-def row_prompt(row: dict[str, Any]) -> Prompt:
-    """Return the prompt of a row that is an object already; raise `RowFault` naming the field."""
+def row_prompt(row: Row) -> Prompt:
+    """Return the prompt of a row; raise `RowFault` naming the field."""
     _refuse_near_misses(row)
     question_id = _question_id(row)
     if row.get("messages") is not None and row.get("turns") is None and row.get("prompt") is None:
@@ -60,7 +56,7 @@ def row_prompt(row: dict[str, Any]) -> Prompt:
     )
 
 
-def json_object(line: bytes) -> dict[str, Any]:
+def json_object(line: bytes) -> Row:
     """Return the object of one line, without its line end; raise `RowFault` for what is not strict JSON in UTF-8."""
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise RowFault("is not UTF-8 but looks like UTF-16; save the file as UTF-8")
@@ -73,7 +69,7 @@ def json_object(line: bytes) -> dict[str, Any]:
             f"is not UTF-8 (0x{line[fault.start]:02x} at byte {fault.start + 1} of the line); save the file as UTF-8"
         ) from fault
     try:
-        row = json.loads(text, **STRICT)
+        row: Row = json.loads(text, **STRICT)
     except json.JSONDecodeError as fault:
         raise RowFault(
             f"is not JSON: {fault.msg.removesuffix(' at')} at column {fault.colno}; each line holds one object"
@@ -87,7 +83,7 @@ def json_object(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _refuse_near_misses(row: dict[str, Any]) -> None:
+def _refuse_near_misses(row: Row) -> None:
     turned = row.get("turns") is not None or row.get("prompt") is not None
     read = (*_READ, *(name for name in _REQUEST if not (turned and name in ("messages", "asked"))))
     for key in row:
@@ -98,7 +94,7 @@ def _refuse_near_misses(row: dict[str, Any]) -> None:
             raise RowFault(f"has no key {near[0]!r} but one called {quoted(key)}; did you mean {near[0]!r}?")
 
 
-def _question_id(row: dict[str, Any]) -> str:
+def _question_id(row: Row) -> str:
     field = "question_id" if row.get("question_id") is not None else "id"
     value = row.get(field)
     if value is None:
@@ -114,7 +110,7 @@ def _question_id(row: dict[str, Any]) -> str:
     return text
 
 
-def _turns(row: dict[str, Any]) -> tuple[str, ...]:
+def _turns(row: Row) -> tuple[str, ...]:
     turns, prompt = row.get("turns"), row.get("prompt")
     if turns is not None and prompt is not None:
         raise RowFault("has both turns and prompt; keep one of them")
@@ -133,7 +129,7 @@ def _turns(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(_turn(turn, f"turns[{index}]") for index, turn in enumerate(turns))
 
 
-def _recorded(row: dict[str, Any]) -> dict[str, Any]:
+def _recorded(row: Row) -> dict[str, Any]:
     if row.get("system") is not None:
         raise RowFault("has both messages and system; the system message is the first of the messages")
     return recorded(row["messages"], row.get("asked"))
@@ -153,7 +149,7 @@ def _turn(value: object, field: str) -> str:
     return value
 
 
-def _label(row: dict[str, Any], field: str) -> str | None:
+def _label(row: Row, field: str) -> str | None:
     value = row.get(field)
     if field in _NUMBERS_TOO and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -161,7 +157,7 @@ def _label(row: dict[str, Any], field: str) -> str | None:
     return text if text is not None and text.strip() else None
 
 
-def _optional_text(row: dict[str, Any], field: str) -> str | None:
+def _optional_text(row: Row, field: str) -> str | None:
     value = row.get(field)
     if value is None:
         return None

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import hub
-from draftmark.suites.reading.files import rows as read_rows
-from draftmark.suites.reading.json_arrays import json_items
+from draftmark.suites.reading.files import parquet_parts, rows_of
+from draftmark.suites.reading.json_arrays import json_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from draftmark.suites.reading.rows import RowFault
-
-Row = dict[str, Any]
-Read = tuple[int, str, "Row | RowFault"]
-"""Number from 0 over the whole table, place in words, and the row or what is wrong with its line."""
+    from draftmark.suites.reading.files import Read
 
 FORMATS = (".parquet", ".jsonl", ".json")
 
@@ -49,17 +45,9 @@ class FileTable:
         return str(self.path)
 
     def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
-        """Yield the rows; a file without an ending of `FORMATS` is read as JSON."""
+        """Return the rows; a file without an ending of `FORMATS` is read as JSON."""
         files = self._files()
-        if files[0].suffix == ".parquet":
-            yield from read_rows(files, only)
-            return
-        number = 0
-        for path in files:
-            for place, row in json_items(path):
-                if only is None or number in only:
-                    yield number, place, row
-                number += 1
+        return rows_of(files, parquet_parts if files[0].suffix == ".parquet" else json_parts, only)
 
     def _files(self) -> Sequence[Path]:
         path = self.path.expanduser()

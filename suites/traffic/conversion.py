@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 from draftmark.results.run_folder.durable import make_folder, write_fault
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading.checked import MOST_REPEATS, digest
-from draftmark.suites.reading.json_lines import LONGEST_LINE_BYTES, line_content, numbered_lines
-from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.lines import line_at, numbered_lines
+from draftmark.suites.reading.row_faults import MOST_NAMED, RowFault, listed
 from draftmark.suites.reading.rows import json_object, row_prompt
 from draftmark.suites.traffic.hashed_request import (
     hashed_format,
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from draftmark.suites.traffic.hashed_text import Hasher
-
-MOST_FAULTS = 20
-"""Bad lines that one error lists."""
 
 TOLD = ("temperature", "max_tokens", "top_p")
 """Settings whose values a report counts, by a plan's names."""
@@ -68,7 +65,7 @@ class Report:
     sampling: dict[str, Counter[str]] = field(default_factory=dict)
     """Setting to how often each value was asked for, as JSON; "not set" among them."""
     bad: list[str] = field(default_factory=list)
-    """Bad lines that were skipped, the first `MOST_FAULTS` of them, each with what is wrong."""
+    """Bad lines that were skipped, the first `MOST_NAMED` of them, each with what is wrong."""
     parts: Counter[str] = field(default_factory=Counter)
     """How many requests have each of `PARTS`."""
     not_replayed: Counter[str] = field(default_factory=Counter)
@@ -142,15 +139,12 @@ def _check(
             left_out[str(fault)].append(number)
         except RowFault as fault:
             left_out["is no request that can be read (--skip-bad)"].append(number)
-            if len(faults) < MOST_FAULTS:
+            if len(faults) < MOST_NAMED:
                 faults.append(f"line {number}: {fault}")
-            if len(faults) == MOST_FAULTS and not skip_bad:
-                faults.append("(stopped here; there may be more)")
+            if len(faults) == MOST_NAMED and not skip_bad:
                 break
     if faults and not skip_bad:
-        raise SuiteError(
-            f"{log} has bad lines, so nothing was written (--skip-bad leaves them out):\n  " + "\n  ".join(faults)
-        )
+        raise SuiteError(f"{log} has bad lines, so nothing was written (--skip-bad leaves them out):{listed(faults)}")
     return places, dict(left_out), faults
 
 
@@ -215,9 +209,8 @@ def _rows(
 
 
 def _again(handle: IO[bytes], log: Path, place: _Place) -> LoggedRequest:
-    handle.seek(place.offset)
     try:
-        return logged_request(json_object(line_content(handle.readline(LONGEST_LINE_BYTES + 1), place.offset)))
+        return logged_request(json_object(line_at(handle, place.offset)))
     except RowFault as fault:
         raise SuiteError(f"{log}, line {place.line} changed while it was read; run again") from fault
 

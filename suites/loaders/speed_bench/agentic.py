@@ -8,62 +8,36 @@ split itself was not at hand.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from draftmark.suites.json_values import read_json
 from draftmark.suites.prompt import SuiteError
-from draftmark.suites.reading.files import rows
 from draftmark.suites.reading.recorded import ANSWERED
 from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import row_prompt
-from draftmark.suites.reading.table_prompts import Chosen, LeftOut, choose_prompts
+from draftmark.suites.reading.table_prompts import Chosen, choose_prompts
+from draftmark.suites.reading.two_readings import LeftOut
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from draftmark.suites.loaders.speed_bench.finding import Found
     from draftmark.suites.prompt import Prompt
-    from draftmark.suites.reading.files import Row
+    from draftmark.suites.reading.rows import Row
 
 _SHAPED = ("turns", "extras", "tools", "system", "prompt", "asked", "multiturn", "sampling", "response_format")
 """Columns that are no label of a row."""
-
-
-@dataclass(frozen=True)
-class Conversations:
-    """The rows of the split, as a table that is read twice."""
-
-    found: Found
-    after_answers: Counter[int] = field(default_factory=Counter)
-    """Row to its answers that follow another answer, or nothing that is answered: no step asks for these."""
-
-    @property
-    def origin(self) -> str:
-        """Where the file lies."""
-        return self.found.origin
-
-    def rows(self, only: Collection[int] | None = None) -> Iterator[tuple[int, str, Row | RowFault]]:
-        """Yield the rows, or those of these numbers alone."""
-        return rows(self.found.files, only)
-
-    def prompt(self, row: Row, number: int) -> Prompt:
-        """Return a row's conversation, a turn per step; raises `RowFault`."""
-        prompt, unasked = conversation(row)
-        self.after_answers[number] = unasked
-        return prompt
 
 
 def choose_conversations(
     found: Found, categories: Collection[str] | None, *, limit: int | None, seed: int, allow_repeats: bool
 ) -> Chosen:
     """Return the conversations of these categories, or a subset; raises `SuiteError` naming bad rows."""
-    table = Conversations(found)
     seen: set[str | None] = set()
+    after_answers: dict[int, int] = {}  # rows are read twice, so by number
 
     def convert(row: Row, number: int) -> Prompt | LeftOut:
-        prompt = table.prompt(row, number)
+        prompt, after_answers[number] = conversation(row)
         seen.add(prompt.category)
         return prompt if categories is None or prompt.category in categories else LeftOut("")
 
@@ -72,14 +46,14 @@ def choose_conversations(
         return SuiteError(f"{found.origin} has no rows of the categories {lacking}")
 
     try:
-        chosen = choose_prompts(table, convert, limit=limit, seed=seed, allow_repeats=allow_repeats)
+        chosen = choose_prompts(found, convert, limit=limit, seed=seed, allow_repeats=allow_repeats)
     except SuiteError:
         if categories is not None and seen and not seen & set(categories):
             raise absent() from None
         raise
     if categories is not None and set(categories) - seen:
         raise absent()
-    unasked = sum(table.after_answers.values())
+    unasked = sum(after_answers.values())
     words = f"; {unasked:,} answers of the file are no steps, since they follow an answer" if unasked else ""
     return Chosen(chosen.prompts, chosen.selection + words, chosen.size)
 
@@ -87,6 +61,7 @@ def choose_conversations(
 def conversation(row: Row) -> tuple[Prompt, int]:
     """Return a row as one prompt with a turn per step, and how many answers are no steps.
 
+    An answer that follows another answer, or nothing that is answered, is no step.
     Raises `RowFault` for a row that is no conversation with an answer to ask for.
     """
     messages = _messages(row)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from draftmark.suites.loaders.speed_bench.splits import Split
-    from draftmark.suites.reading.files import Row
+    from draftmark.suites.reading.rows import Row
 
 
 def folder() -> Path:

@@ -9,33 +9,24 @@ from typing import TYPE_CHECKING, Any
 from draftmark.suites.loaders.speed_bench.splits import NEEDED_COLUMNS, OTHER_COLUMNS, Split
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.quoting import quoted
-from draftmark.suites.reading.checked import digest, repeated
-from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.row_faults import MOST_NAMED, RowFault, named
 from draftmark.suites.reading.rows import STAND_IN, row_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from draftmark.suites.reading.files import Row
-
-MOST_NAMED = 20
-"""Rows that one error names."""
+    from draftmark.suites.prompt import Prompt
+    from draftmark.suites.reading.rows import Row
+    from draftmark.suites.reading.two_readings import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A checked row without its text: where it is, and what the choice of a subset needs of it."""
+class RowFacts:
+    """What is held against the published split of a row, beside what is kept of every checked row."""
 
-    number: int
-    place: str
-    question_id: str
-    category: str
-    sub_category: str | None
     source: str | None
     turns: int
     unresolved: bool
-    digest: bytes
-    """Of the system message and the turns."""
 
 
 def unresolved(row: Row) -> bool:
@@ -44,8 +35,11 @@ def unresolved(row: Row) -> bool:
     return isinstance(turns, list) and any(isinstance(t, str) and t.lstrip().startswith(STAND_IN) for t in turns)
 
 
-def check_row(row: Row, number: int, place: str, split: Split) -> Entry:
-    """Return a row's entry; raise `RowFault` naming the column that is not as published."""
+def check_row(row: Row, split: Split) -> tuple[Prompt, RowFacts]:
+    """Return a row's prompt, with stand-ins in place of texts that were never fetched, and its facts.
+
+    Raises `RowFault` naming the column that is not as published.
+    """
     stands_in = unresolved(row)
     prompt = row_prompt({**row, "turns": ["-"] * len(row["turns"])} if stands_in else plain_row(row))
     if prompt.category is None:
@@ -56,17 +50,7 @@ def check_row(row: Row, number: int, place: str, split: Split) -> Entry:
             "a file of your own is read by kind: jsonl"
         )
     _check_multiturn(row, len(prompt.turns))
-    return Entry(
-        number=number,
-        place=place,
-        question_id=prompt.question_id,
-        category=prompt.category,
-        sub_category=prompt.sub_category,
-        source=prompt.source,
-        turns=len(prompt.turns),
-        unresolved=stands_in,
-        digest=digest(prompt),
-    )
+    return prompt, RowFacts(prompt.source, len(prompt.turns), stands_in)
 
 
 def plain_row(row: Row) -> Row:
@@ -87,18 +71,13 @@ def plain_row(row: Row) -> Row:
     return row
 
 
-def check_file(entries: Sequence[Entry], split: Split, origin: str) -> None:
+def check_file(entries: Iterable[Entry], split: Split, origin: str) -> None:
     """Raise `SuiteError` for a file without rows, and for a category that has more rows than were published."""
-    if not entries:
+    counts = Counter(entry.checked.category for entry in entries)
+    if not counts:
         raise SuiteError(f"{origin} has no rows; it should hold SPEED-Bench's split {split.name}")
-    first: dict[str, Entry] = {}
-    for entry in entries:
-        earlier = first.setdefault(entry.question_id, entry)
-        if earlier is not entry:
-            raise SuiteError(f"{entry.place}: question_id {entry.question_id!a} is already taken by {earlier.place}")
     if split.per_category is None:
         return
-    counts = Counter(entry.category for entry in entries)
     for category, published in split.per_category.items():
         if counts[category] > published:
             raise SuiteError(
@@ -107,49 +86,38 @@ def check_file(entries: Sequence[Entry], split: Split, origin: str) -> None:
             )
 
 
-def shortfalls(entries: Sequence[Entry], split: Split) -> tuple[str, ...]:
+def shortfalls(rows: Mapping[Entry, RowFacts], split: Split) -> tuple[str, ...]:
     """Say what a file lacks of the published split, for `Suite.warnings`; empty where nothing is missing."""
     if split.per_category is None or split.rows is None:
         return ()
-    counts = Counter(entry.category for entry in entries)
+    counts = Counter(entry.checked.category for entry in rows)
     lacking = [
         f"{category} {counts[category]} of {published}"
         for category, published in split.per_category.items()
         if counts[category] < published
     ]
     if lacking:
-        return (f"the file has {len(entries):,} of the {split.rows:,} published rows ({', '.join(lacking)})",)
-    turns = sum(entry.turns for entry in entries)
+        return (f"the file has {len(rows):,} of the {split.rows:,} published rows ({', '.join(lacking)})",)
+    turns = sum(facts.turns for facts in rows.values())
     if split.turns is not None and turns != split.turns:
         return (f"all {split.rows:,} rows are there, but with {turns:,} turns where {split.turns:,} were published",)
     return ()
 
 
-def refuse_unresolved(chosen: Sequence[Entry], split: Split, origin: str) -> None:
+def refuse_unresolved(chosen: Mapping[Entry, RowFacts], split: Split, origin: str) -> None:
     """Raise `SuiteError` naming the chosen rows whose texts were never fetched."""
-    open_rows = [entry for entry in chosen if entry.unresolved]
+    open_rows = {entry: facts for entry, facts in chosen.items() if facts.unresolved}
     if not open_rows:
         return
-    per_source = Counter(entry.source or "no source named" for entry in open_rows)
+    per_source = Counter(facts.source or "no source named" for facts in open_rows.values())
     sources = "; ".join(f"{source}: {count}" for source, count in per_source.most_common(MOST_NAMED))
     raise SuiteError(
         f"{origin}: {len(open_rows)} of {len(chosen)} rows are stand-ins for texts that their licences withhold, not "
         f"prompts; {len(chosen) - len(open_rows)} rows are real. Nothing was taken. "
-        f"Rows: {_named(entry.question_id for entry in open_rows)}. Sources: {sources}. "
+        f"Rows: {named(entry.checked.question_id for entry in open_rows)}. Sources: {sources}. "
         f"Run `draftmark suites fetch speed-bench --split {split.name}`, give the folder that NVIDIA's prepare_data.py "
         "wrote as path, or choose categories without such rows"
     )
-
-
-def refuse_repeats(chosen: Sequence[Entry], origin: str) -> None:
-    """Raise `SuiteError` naming rows that ask the same thing as at least two others."""
-    alike = [chosen[place].question_id for place in repeated(entry.digest for entry in chosen)]
-    if alike:
-        raise SuiteError(
-            f"{origin}: {len(alike)} rows ask the same thing as at least two others, as stand-ins for withheld "
-            f"texts do; {len(chosen) - len(alike)} rows are real. Rows: {_named(alike)}. "
-            "Prepare the texts, or set allow_repeats: true"
-        )
 
 
 def _check_multiturn(row: Row, turns: int) -> None:
@@ -174,8 +142,3 @@ def _turns(messages: Any) -> dict[str, Any]:
         )
     contents = [message.get("content") for message in messages]
     return {"system": contents[0], "turns": contents[1:]} if system else {"turns": contents}
-
-
-def _named(question_ids: Iterable[str]) -> str:
-    names = list(question_ids)
-    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

@@ -13,21 +13,22 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from draftmark.suites.loaders.speed_bench import cache
-from draftmark.suites.loaders.speed_bench.checking import MOST_NAMED, unresolved
+from draftmark.suites.loaders.speed_bench.checking import unresolved
 from draftmark.suites.loaders.speed_bench.finding import fetch_rows, pinned_revision
 from draftmark.suites.loaders.speed_bench.sources import ROWS, SOURCES, WORDING, Source, source_of
 from draftmark.suites.loaders.speed_bench.supply import NetworkSupply, Supply
 from draftmark.suites.loaders.speed_bench.texts import Work
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import hub
-from draftmark.suites.reading.files import rows as read_rows
+from draftmark.suites.reading.files import line_parts, rows_of
+from draftmark.suites.reading.row_faults import MOST_NAMED, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from draftmark.suites.loaders.speed_bench.splits import Split
-    from draftmark.suites.reading.files import Row
+    from draftmark.suites.reading.rows import Row
 
 
 class Acceptance:
@@ -158,7 +159,7 @@ def _checked(turns: list[str], row: Row) -> list[str]:
 
 def _read(path: Path) -> list[Row]:
     found: list[Row] = []
-    for _, place, row in read_rows([path]):
+    for _, place, row in rows_of([path], line_parts):
         if isinstance(row, SuiteError):
             raise SuiteError(f"{place} {row}; delete {path} and fetch again")
         found.append(row)
@@ -166,5 +167,4 @@ def _read(path: Path) -> list[Row]:
 
 
 def _names(rows: Sequence[Row]) -> str:
-    names = [json.dumps(row["question_id"]) for row in rows[:MOST_NAMED]]
-    return ", ".join(names) + (" ..." if len(rows) > MOST_NAMED else "")
+    return named(json.dumps(row["question_id"]) for row in rows)

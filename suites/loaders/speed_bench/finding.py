@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from draftmark.suites.loaders.speed_bench import cache
 from draftmark.suites.loaders.speed_bench.sources import ROWS
 from draftmark.suites.loaders.speed_bench.splits import DATASET, SPLITS, Split
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import hub
+from draftmark.suites.reading.files import prepared_parts, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from draftmark.suites.reading.files import Read
 
 
 class Found(NamedTuple):
-    """Files of one split, in order, and where they come from in words."""
+    """The rows of one split as a table: its files, in order, and where they come from in words."""
 
     files: tuple[Path, ...]
     origin: str
+
+    def rows(self, only: Collection[int] | None = None) -> Iterator[Read]:
+        """Return the rows, or those of these numbers alone; raises `SuiteError` where they cannot be had."""
+        return rows_of(self.files, prepared_parts, only)
 
 
 def find(split: Split, path: str | None, revision: str | None) -> Found:

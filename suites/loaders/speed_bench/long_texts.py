@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from draftmark.suites.loaders.speed_bench.supply import Encoder
     from draftmark.suites.loaders.speed_bench.texts import SourceRow, TurnsOf, Work
-    from draftmark.suites.reading.files import Row
+    from draftmark.suites.reading.rows import Row
 
 COSER_SEED = 12347
 HLE_SEED = 42

@@ -8,26 +8,25 @@ from pydantic import Field
 
 from draftmark.suites.loaders.speed_bench import agentic
 from draftmark.suites.loaders.speed_bench.checking import (
-    MOST_NAMED,
-    Entry,
     check_file,
     check_row,
     plain_row,
-    refuse_repeats,
     refuse_unresolved,
     shortfalls,
 )
 from draftmark.suites.loaders.speed_bench.finding import Found, find
 from draftmark.suites.loaders.speed_bench.splits import LICENCE, SPLITS, Split, SplitName
 from draftmark.suites.prompt import Prompt, PromptRenderer, Suite, SuiteError, SuiteSpec
-from draftmark.suites.reading.checked import digest
-from draftmark.suites.reading.files import rows
-from draftmark.suites.reading.row_faults import RowFault
 from draftmark.suites.reading.rows import row_prompt
+from draftmark.suites.reading.two_readings import check_rows, read_again, refuse_repeats
 from draftmark.suites.subset import choose, describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from draftmark.suites.loaders.speed_bench.checking import RowFacts
+    from draftmark.suites.reading.rows import Row
+    from draftmark.suites.reading.two_readings import Entry
 
 
 class SpeedBenchSpec(SuiteSpec):
@@ -54,21 +53,21 @@ class SpeedBenchSpec(SuiteSpec):
         found = find(split, self.path, self.revision)
         if split.name == "agentic":
             return self._agentic(found)
-        entries = index(found, split)
-        kept = [entry for entry in entries if self.category is None or entry.category in self.category]
-        if self.category is not None and (absent := set(self.category) - {entry.category for entry in kept}):
+        whole = index(found, split)
+        kept = [entry for entry in whole if self.category is None or entry.checked.category in self.category]
+        if self.category is not None and (absent := set(self.category) - {entry.checked.category for entry in kept}):
             raise SuiteError(f"{found.origin} has no rows of the categories {', '.join(sorted(absent))}")
-        chosen = [kept[place] for place in choose(kept, self.limit, self.subset_seed)]
-        refuse_unresolved(chosen, split, found.origin)
+        chosen = [kept[place] for place in choose([entry.checked for entry in kept], self.limit, self.subset_seed)]
+        refuse_unresolved({entry: whole[entry] for entry in chosen}, split, found.origin)
         if not self.allow_repeats:
             refuse_repeats(chosen, found.origin)
-        lacks = shortfalls(entries, split)
+        lacks = shortfalls(whole, split)
         return Suite(
             name=self._name(),
-            prompts=fetch(found, chosen),
+            prompts=read_again(found, _prompt, chosen),
             licence=LICENCE,
             source=found.origin,
-            selection=self._selection(split, kept, len(chosen), lacks),
+            selection=self._selection(split, len(kept), len(chosen), lacks),
             warnings=lacks,
         )
 
@@ -101,8 +100,8 @@ class SpeedBenchSpec(SuiteSpec):
         whole = f"speed-bench/{self.split}"
         return whole if self.category is None else f"{whole}/{'+'.join(self.category)}"
 
-    def _selection(self, split: Split, kept: Sequence[Entry], chosen: int, lacks: Sequence[str]) -> str:
-        words = [describe(chosen, len(kept), self.subset_seed)]
+    def _selection(self, split: Split, kept: int, chosen: int, lacks: Sequence[str]) -> str:
+        words = [describe(chosen, kept, self.subset_seed)]
         if self.category is not None:
             words.append(f"of the categories {', '.join(self.category)}")
         words += lacks
@@ -111,40 +110,19 @@ class SpeedBenchSpec(SuiteSpec):
         return "; ".join(words)
 
 
-def index(found: Found, split: Split) -> list[Entry]:
-    """Check all rows of a split and return their entries; raise `SuiteError` naming up to `MOST_NAMED` bad rows."""
-    entries: list[Entry] = []
-    faults: list[str] = []
-    for number, place, row in rows(found.files):
-        try:
-            if isinstance(row, RowFault):
-                raise row
-            entries.append(check_row(row, number, place, split))
-        except RowFault as fault:
-            faults.append(f"{place}: {fault}")
-            if len(faults) == MOST_NAMED:
-                faults.append("(stopped here; there may be more)")
-                break
-    if faults:
-        raise SuiteError(f"{found.origin} has bad rows, so nothing of it was taken:\n  " + "\n  ".join(faults))
+def index(found: Found, split: Split) -> dict[Entry, RowFacts]:
+    """Check all rows of a split and return their entries in order; raise `SuiteError` naming bad rows."""
+    facts: dict[int, RowFacts] = {}
+
+    def check(row: Row, number: int) -> Prompt:
+        prompt, facts[number] = check_row(row, split)
+        return prompt
+
+    entries, _ = check_rows(found, check)
     check_file(entries, split, found.origin)
-    return entries
+    return {entry: facts[entry.number] for entry in entries}
 
 
-def fetch(found: Found, chosen: Sequence[Entry]) -> tuple[Prompt, ...]:
-    """Read the texts of chosen rows; raise `SuiteError` where a file changed since it was checked."""
-    wanted = {entry.number: entry for entry in chosen}
-    prompts: dict[int, Prompt] = {}
-    for number, place, row in rows(found.files, wanted):
-        try:
-            if isinstance(row, RowFault):
-                raise row
-            prompt = row_prompt(plain_row(row))
-        except RowFault as fault:
-            raise SuiteError(f"{place} changed while it was read; run again") from fault
-        if (prompt.question_id, digest(prompt)) != (wanted[number].question_id, wanted[number].digest):
-            raise SuiteError(f"{place} changed while it was read; run again")
-        prompts[number] = prompt
-    if len(prompts) < len(wanted):
-        raise SuiteError(f"{found.origin} changed while it was read; run again")
-    return tuple(prompts[entry.number] for entry in chosen)
+def _prompt(row: Row, number: int) -> Prompt:
+    del number  # rows have ids of their own
+    return row_prompt(plain_row(row))

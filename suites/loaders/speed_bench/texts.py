@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from draftmark.suites.loaders.speed_bench.splits import Split
     from draftmark.suites.loaders.speed_bench.supply import Supply
-    from draftmark.suites.reading.files import Row
+    from draftmark.suites.reading.rows import Row
 
     SourceRow = Mapping[str, Any]
     TurnsOf = Callable[[Row], list[str]]

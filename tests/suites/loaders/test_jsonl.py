@@ -8,7 +8,8 @@ import pytest
 
 from draftmark.suites.loaders.jsonl import JsonlSpec
 from draftmark.suites.prompt import Prompt, Suite, SuiteError
-from draftmark.suites.reading import json_lines
+from draftmark.suites.reading import lines, table_prompts
+from draftmark.suites.reading.row_faults import MOST_NAMED
 from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_a_line_of_a_mebibyte_is_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "LONGEST_LINE_BYTES", 2**20)
+    monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 2**20)
     assert "line 2 is longer than 1 MiB" in fault(tmp_path, row() + b"\n" + b"x" * (2**20 + 1))
 
 
@@ -229,15 +230,16 @@ def test_an_emoji_written_as_a_surrogate_pair_is_one_character(tmp_path: Path) -
 
 def test_a_number_and_a_string_that_read_alike_are_one_id(tmp_path: Path) -> None:
     text = fault(tmp_path, text_of([{"id": 1, "prompt": "a"}, {"id": "2", "prompt": "b"}, {"id": "1", "prompt": "c"}]))
-    assert "line 3: question_id '1' is already taken by line 1" in text
+    path = tmp_path / "mine.jsonl"
+    assert f"{path}, line 3: question_id '1' is already taken by {path}, line 1" in text
 
 
 def test_all_bad_lines_are_reported_up_to_a_bound(tmp_path: Path) -> None:
     text = fault(tmp_path, b"oops\n" * 3 + row() + b"\noops\n")
     assert [f"line {n}:" in text for n in (1, 2, 3, 4, 5)] == [True, True, True, False, True]
     many = fault(tmp_path, b"oops\n" * 1000)
-    assert f"line {json_lines.MOST_FAULTS}:" in many
-    assert f"line {json_lines.MOST_FAULTS + 1}:" not in many
+    assert f"line {MOST_NAMED}:" in many
+    assert f"line {MOST_NAMED + 1}:" not in many
     assert "there may be more" in many
 
 
@@ -259,7 +261,7 @@ def test_rows_that_all_ask_the_same_are_refused_unless_allowed(tmp_path: Path) -
     )
     text = fault(tmp_path, content)
     assert "3 rows ask the same thing" in text
-    assert "lines 2, 3, 4" in text
+    assert "Rows: k2 (line 2), k3 (line 3), k4 (line 4)." in text
     assert "2 rows are real" in text
     assert len(load(tmp_path, content, allow_repeats=True).prompts) == 5
 
@@ -275,6 +277,13 @@ def test_the_same_question_under_another_system_message_is_another_question(tmp_
 @pytest.mark.parametrize("content", [b"", b"\n \n\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
 def test_a_file_without_rows_is_an_error(tmp_path: Path, content: bytes) -> None:
     assert "has no rows" in fault(tmp_path, content)
+
+
+def test_lines_are_lines_whatever_the_file_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(row() + b"\n[1]\n")
+    with pytest.raises(SuiteError, match=r"mine\.parquet, line 2: is a list; each line holds one object"):
+        JsonlSpec(path=str(path)).load(None)
 
 
 def test_a_missing_file_a_folder_and_a_pipe_are_named(tmp_path: Path) -> None:
@@ -328,7 +337,7 @@ def test_a_limit_does_not_hold_the_texts_it_leaves_out(tmp_path: Path, monkeypat
         held.extend(rows)
         return choose(rows, limit, seed)
 
-    monkeypatch.setattr(json_lines, "choose", choose_and_keep)
+    monkeypatch.setattr(table_prompts, "choose", choose_and_keep)
     load(tmp_path, text_of([{"id": n, "prompt": f"{n} " * 10_000} for n in range(5)]), limit=1)
     assert len(held) == 5
     assert all(len(repr(entry)) < 200 for entry in held)
@@ -355,7 +364,7 @@ def test_a_row_that_changes_between_the_passes_is_named(
         (tmp_path / "mine.jsonl").write_text(change(text_of(THREE_ROWS)), "utf-8")
         return choose(rows, limit, seed)
 
-    monkeypatch.setattr(json_lines, "choose", choose_and_change)
+    monkeypatch.setattr(table_prompts, "choose", choose_and_change)
     assert f"mine.jsonl, line {line} changed while it was read" in fault(tmp_path, text_of(THREE_ROWS))
 
 

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from draftmark.suites.loaders.tables import ParquetSpec
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import table_prompts
-from draftmark.suites.reading.rows import RowFault, row_prompt
+from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.rows import row_prompt
 from draftmark.suites.subset import choose
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def test_a_mapping_names_exactly_one_column_of_texts(columns: dict[str, str]) ->
 
 def test_stand_ins_are_refused_unless_repeats_are_allowed(tmp_path: Path) -> None:
     path = parquet(tmp_path / "same.parquet", [{"id": n, "prompt": "same" if n else "real"} for n in range(4)])
-    with pytest.raises(SuiteError, match=r"3 rows ask the same thing.*1 rows are real. Rows: 1, 2, 3"):
+    with pytest.raises(
+        SuiteError, match=r"3 rows ask the same thing.*1 rows are real. Rows: 1 \(row 2\), 2 \(row 3\), 3 \(row 4\)\."
+    ):
         ParquetSpec(path=path).load(None)
     assert len(ParquetSpec(path=path, allow_repeats=True).load(None).prompts) == 4
 

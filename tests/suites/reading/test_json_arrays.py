@@ -10,11 +10,16 @@ import pytest
 
 from draftmark.suites.prompt import SuiteError
 from draftmark.suites.reading import json_arrays
-from draftmark.suites.reading.json_arrays import json_items
 from draftmark.suites.reading.row_faults import RowFault
+from draftmark.suites.reading.tables import FileTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+def json_items(path: Path) -> Iterator[tuple[str, Any]]:
+    return ((place, row) for _, place, row in FileTable(path).rows())
 
 
 def items(path: Path, text: str) -> list[Any]:

@@ -250,7 +250,7 @@ def test_stand_ins_in_other_words_are_refused_unless_allowed(lines: Write, rows:
     text = fault(lines(rows))
     assert "3 rows ask the same thing" in text
     assert "877 rows are real" in text
-    assert "qa-10, qa-11, qa-12" in text
+    assert "Rows: qa-10 (line 331), qa-11 (line 332), qa-12 (line 333)." in text
     assert len(load(lines(rows), allow_repeats=True).prompts) == 880
 
 
