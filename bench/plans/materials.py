@@ -40,6 +40,8 @@ class Materials:
     needs_ids: bool = True
     """False where every turn goes to a server as messages: ids are for lengths alone then, and null where the template
     that is at hand cannot render a prompt, with tools for one."""
+    tokenizer: Any = None
+    """The target's; null where the plan names none."""
     date_written: Callable[[], str | None] = lambda: None
     """Returns the date that the template has written into ids so far."""
 
@@ -85,6 +87,7 @@ def gather(plan: Plan) -> Materials:
         thinking=thinking,
         template_options=renderer.template_options,
         needs_ids=needs_ids,
+        tokenizer=renderer.tokenizer,
         date_written=lambda: renderer.template_date if needs_ids else None,
     )
 

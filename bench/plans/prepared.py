@@ -93,7 +93,7 @@ def _prepared(plan: Plan, refuse_all: Callable[[list[Problem]], None]) -> Prepar
     arms, problems = plan_arms(plan)
     refuse_all(problems)
     materials = gather(plan)
-    refuse_all(template_option_problems(plan, getattr(materials.renderer, "tokenizer", None)))
+    refuse_all(template_option_problems(plan, materials.tokenizer))
     refuse_all(thinking_problems(plan, materials.thinking, materials.suites))
     found = [*suite_problems(materials.suites), *load_problems(plan, materials.suites)]
     refuse_all([*found, *_request_problems(plan, materials)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from draftmark.results.sanity.answers import check_answers, check_loops
 from draftmark.results.sanity.baseline import check_baseline
 from draftmark.results.sanity.cell import CheckedCell
-from draftmark.results.sanity.client import check_lateness
+from draftmark.results.sanity.client import check_lateness, check_schedule
 from draftmark.results.sanity.counts import check_counts
 from draftmark.results.sanity.output import check_output
 from draftmark.results.sanity.prefix_cache import check_prefix_cache
@@ -15,7 +15,6 @@ from draftmark.results.sanity.prompt_tokens import check_prompt_tokens
 from draftmark.results.sanity.prompts import check_prompts
 from draftmark.results.sanity.running import (
     check_any_token,
-    check_client,
     check_failures,
     check_launches,
     check_machines,
@@ -37,7 +36,7 @@ __all__ = ["CheckedCell", "check_group", "check_run", "merged"]
 
 _PER_CELL = (
     check_speculation,
-    check_client,
+    check_schedule,
     check_lateness,
     check_launches,
     check_counts,

@@ -1,4 +1,4 @@
-"""How the run went: failed and missing turns, requests that went out late, engine launches, changed machines."""
+"""How the run went: failed and missing turns, engine launches, changed machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draftmark.results.engine_names import PROCESS
 from draftmark.results.sanity.cell import counted
 from draftmark.results.summary import Lamp
 
@@ -18,18 +17,7 @@ if TYPE_CHECKING:
     from draftmark.results.sanity.cell import CheckedCell
     from draftmark.results.summary import CellSummary, LampLevel
 
-LATE_S = 0.05
-"""A request that goes out later than this after its planned time is late."""
-LATE_SHARE = 0.01
-"""Share of late requests that is tolerated."""
-
 FAILURES_OK = "Every planned turn was answered."
-CLIENT_OK = "Each request went out when an earlier one had ended, as a closed loop should, so none could be late."
-IN_PROCESS_OK = (
-    "The engine runs inside Draftmark's own process: no client or network stands between it and the clock, and each "
-    "request goes out when an earlier one has ended."
-)
-SCHEDULE_OK = "Requests went out at their planned times."
 ONE_LAUNCH = (
     "The engine was launched once: intervals show what other prompts would give, not what another launch would; "
     "launches: 2 puts that into them."
@@ -56,28 +44,6 @@ def check_failures(cell: CheckedCell) -> Iterator[Lamp]:
         yield cell.lamp("failures", "warning", text)
     elif not summary.turns_failed:
         yield cell.lamp("failures", "ok", FAILURES_OK)
-
-
-def check_client(cell: CheckedCell) -> Iterator[Lamp]:
-    """Yield whether requests went out when they should have."""
-    if not cell.ran:
-        return
-    columns = cell.columns
-    held = np.where(np.isnan(columns.held_s), 0.0, columns.held_s)
-    late = columns.sent_s - columns.scheduled_s - held
-    late = late[columns.ok & np.isfinite(late)]
-    if len(late) == 0:
-        apart = PROCESS in cell.record.resolved or any("url" in name.lower() for name in cell.record.key.engine)
-        yield cell.lamp("client", "ok", CLIENT_OK if apart else IN_PROCESS_OK)
-    elif (late > LATE_S).mean() > LATE_SHARE:
-        text = (
-            f"{(late > LATE_S).mean():.0%} of requests went out more than {LATE_S * 1000:.0f} ms after their planned "
-            f"time (worst {late.max() * 1000:,.0f} ms): the client could not keep up, and waiting times read too short."
-            " Lower the rate, or give the client a machine of its own."
-        )
-        yield cell.lamp("client", "warning", text)
-    else:
-        yield cell.lamp("client", "ok", SCHEDULE_OK)
 
 
 def check_launches(cell: CheckedCell) -> Iterator[Lamp]:

@@ -27,7 +27,6 @@ class Source:
     revision: str | None = None
     licence: str | None = None
     """Known beforehand; null asks the hub for what the dataset's card states."""
-    gated: bool = False
     short: Builder | None = None
     """For qualitative; null where the split has no such rows that could be resolved."""
     long: Builder | None = None
@@ -62,7 +61,7 @@ SOURCES: tuple[Source, ...] = (
     _hub("RUCAIBox/BAMBOO", long=long_texts.bamboo, worded=True),
     _hub("abisee/cnn_dailymail", short=texts.cnn_dailymail, long=texts.cnn_dailymail),
     _hub(
-        "cais/hle", revision=texts.HLE_REVISION, gated=True, short=texts.hle_questions,
+        "cais/hle", revision=texts.HLE_REVISION, short=texts.hle_questions,
         long=long_texts.hle_demonstrations, worded_when_long=True,
     ),
     _hub(

@@ -30,20 +30,6 @@ EFFORT = "{{ reasoning_effort | default('high') }}\n" + TALK
 BOTH = "{{ reasoning_effort | default('high') }}{{ enable_thinking }}\n" + TALK
 
 
-@pytest.fixture
-def plan_of(tiny_target: Path, tmp_path: Path, write_plan: Callable[..., Path], fake: Any) -> Callable[..., Path]:
-    """A plan for the tiny model with a chat template of its own."""
-    (tmp_path / "talk.jsonl").write_text(json.dumps({"question_id": "q", "turns": ["one"]}), encoding="utf-8")
-
-    def write(template: str, **keys: Any) -> Path:
-        (tmp_path / "template.jinja").write_text(template, encoding="utf-8")
-        given = {"chat_template": str(tmp_path / "template.jinja"), **keys}
-        suites = [{"kind": "jsonl", "path": str(tmp_path / "talk.jsonl")}]
-        return write_plan(**{"target": str(tiny_target), "suites": suites} | given)
-
-    return write
-
-
 def manifest(path: Path) -> RunManifest:
     plan = load_plan(path, {})
     materials = gather(plan)

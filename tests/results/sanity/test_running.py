@@ -1,4 +1,4 @@
-"""The lamps on how the run went: failures, missing turns, late requests, launches, and machines that changed."""
+"""The lamps on how the run went: failures, missing turns, launches, and machines that changed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from draftmark.results.sanity import check_run
 from draftmark.results.sanity.checked import merged
 from draftmark.results.sanity.running import (
     FAILURES_OK,
-    IN_PROCESS_OK,
     ONE_LAUNCH,
-    SCHEDULE_OK,
     check_any_token,
-    check_client,
     check_failures,
     check_launches,
     check_machines,
@@ -75,31 +72,6 @@ def test_an_arm_left_out_is_noted_with_its_reason(make_checked: MakeChecked) -> 
 
 def test_a_finished_cell_is_fine(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
     assert [(lamp.level, lamp.text) for lamp in check_failures(make_checked([make_turn()]))] == [("ok", FAILURES_OK)]
-
-
-def test_an_engine_in_this_process_has_no_client_to_be_late(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    (lamp,) = check_client(make_checked([make_turn(sent_s=0.1)]))
-    assert (lamp.name, lamp.level, lamp.text) == ("client", "ok", IN_PROCESS_OK)
-
-
-def test_a_client_that_cannot_keep_its_schedule_is_a_warning(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
-    def cell(late: int) -> CheckedCell:
-        turns = [make_turn(f"p{n}", scheduled_s=1.0, sent_s=1.2 if n < late else 1.01) for n in range(100)]
-        return make_checked(turns)
-
-    assert [(lamp.level, lamp.text) for lamp in check_client(cell(1))] == [("ok", SCHEDULE_OK)]
-    (lamp,) = check_client(cell(2))
-    assert lamp.level == "warning"
-    assert lamp.text.startswith("2% of requests went out more than 50 ms after their planned time (worst 200 ms)")
-
-
-def test_what_the_plan_s_own_cap_held_back_is_not_the_client_s_fault(
-    make_checked: MakeChecked, make_turn: MakeTurn
-) -> None:
-    held = [make_turn(f"p{n}", scheduled_s=1.0, sent_s=4.0, held_s=2.99) for n in range(10)]
-    assert [lamp.text for lamp in check_client(make_checked(held))] == [SCHEDULE_OK]
-    late = [turn.model_copy(update={"held_s": 2.9}) for turn in held]
-    assert [lamp.level for lamp in check_client(make_checked(late))] == ["warning"]
 
 
 def test_launches_are_counted(make_checked: MakeChecked, make_turn: MakeTurn) -> None:
