@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Message", "Prompt", "PromptRenderer", "RequestSampling", "Suite", "SuiteError", "SuiteSpec", "ToolCall"]
 
+LONGEST_ID = 200
+"""Characters of a question id."""
+
 
 class SuiteError(DraftmarkError):
     """A suite that cannot be read or built as asked; the text names file, line and field (exit 2)."""
@@ -31,7 +34,7 @@ class Prompt(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    question_id: Annotated[str, Field(min_length=1, max_length=200)]
+    question_id: Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
     category: str | None = None
     """Null is shown as "uncategorised" and counted in the total."""
     sub_category: str | None = None

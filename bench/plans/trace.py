@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 from draftmark.bench.plans.arrivals import TraceRow
 from draftmark.bench.plans.document import PlanError, Problem
 from draftmark.bench.plans.wording import keys_of, problems_of
+from draftmark.suites.prompt import LONGEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     time_s: Annotated[FiniteFloat, Field(strict=False)]
-    question_id: Annotated[Annotated[str, Field(max_length=200)] | None, BeforeValidator(_text)] = None
+    question_id: Annotated[Annotated[str, Field(max_length=LONGEST_ID)] | None, BeforeValidator(_text)] = None
 
 
 class _Twice(Exception):

@@ -7,11 +7,12 @@ Calls of tools and their answers are messages like others.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
 from draftmark.suites.json_values import read_json, value_problem
+from draftmark.suites.messages import Role
 from draftmark.suites.prompt import Message, RequestSampling, ToolCall
 from draftmark.suites.quoting import cut, quoted
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
@@ -20,14 +21,14 @@ from draftmark.suites.request_settings import format_problem, tools_problem
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
+ROLES: tuple[str, ...] = get_args(Role)
 ANSWERED = ("user", "tool")
 """Roles whose messages an answer follows."""
 
 _REASONING = ("reasoning_content", "reasoning")
 """Where logs keep the thinking of an answer, the first that is there."""
 
-REFUSED = {
+_REFUSED = {
     "functions": "has functions, the API's older form of tools, which a run cannot hand to an engine",
     "tool_choice": "has a tool_choice, which a run cannot hand to an engine",
 }
@@ -66,9 +67,8 @@ def recorded(value: Any, asked: Any = None) -> dict[str, Any]:
 
 def request_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a prompt's fields for what a row's request has besides messages; raise `RowFault` naming the field."""
-    for field, sentence in REFUSED.items():
-        if row.get(field) and row[field] != "auto":
-            raise RowFault(sentence)
+    if (sentence := refused(row)) is not None:
+        raise RowFault(sentence)
     tools = _read(row.get("tools"), "tools")
     form = _read(row.get("response_format"), "response_format")
     problem = None if tools is None else tools_problem(tools)
@@ -80,6 +80,12 @@ def request_fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "response_format": None if form is None or form["type"] == "text" else form,
         "sampling": request_sampling(row.get("sampling")),
     }
+
+
+def refused(request: Mapping[str, Any]) -> str | None:
+    """Say which key of a request changes its answer but is not sent; null without one, and for "auto", the default."""
+    asks = (key for key in _REFUSED if request.get(key) and request[key] != "auto")
+    return next((_REFUSED[key] for key in asks), None)
 
 
 def request_sampling(value: Any) -> RequestSampling | None:

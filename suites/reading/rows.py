@@ -14,16 +14,13 @@ import json
 from typing import Any
 
 from draftmark.suites.json_values import STRICT
-from draftmark.suites.prompt import Prompt
+from draftmark.suites.prompt import LONGEST_ID, Prompt
 from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.recorded import recorded, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of, refuse_broken_text
 
 Row = dict[str, Any]
 """Column or key to value."""
-
-LONGEST_ID = 200
-"""Characters of a question id."""
 
 STAND_IN = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE"
 """How a turn of the published SPEED-Bench begins whose text must be fetched, since its licence forbids copying."""

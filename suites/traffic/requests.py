@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from draftmark.suites.reading.recorded import REFUSED, recorded, request_fields
+from draftmark.suites.prompt import LONGEST_ID
+from draftmark.suites.reading.recorded import recorded, refused, request_fields
 from draftmark.suites.reading.row_faults import RowFault, kind_of
-from draftmark.suites.reading.rows import LONGEST_ID
+from draftmark.suites.request_settings import RequestSampling
 
 if TYPE_CHECKING:
     from draftmark.suites.prompt import Message
@@ -28,7 +29,7 @@ SAMPLING = (
 )  # fmt: skip
 """Settings of a request that are kept in the file."""
 
-REPLAYED = ("temperature", "top_p", "top_k", "max_tokens", "stop")
+REPLAYED = tuple(RequestSampling.model_fields)
 """Those of them, by the names that a plan has, that a run can replay."""
 
 _MOST_SECONDS = 1e11
@@ -60,9 +61,8 @@ class NotReplayable(RowFault):
 def logged_request(line: dict[str, Any]) -> LoggedRequest:
     """Return the request of a line; raise `NotReplayable` for one that no run can put, `RowFault` for a bad one."""
     body = next((line[key] for key in ("body", "request") if isinstance(line.get(key), dict)), line)
-    for field, sentence in REFUSED.items():
-        if body.get(field) and body[field] != "auto":
-            raise NotReplayable(sentence)
+    if (sentence := refused(body)) is not None:
+        raise NotReplayable(sentence)
     tools = body.get("tools")
     if isinstance(tools, list) and any(_is_no_function(tool) for tool in tools):
         raise NotReplayable("has tools that are no functions, which a run cannot hand to an engine")

@@ -137,6 +137,14 @@ WITH_TOOLS = {
 }
 
 
+def test_settings_that_a_run_replays_are_kept_by_a_plans_names(tmp_path: Path) -> None:
+    asked = {"temperature": 0.5, "top_p": 0.9, "top_k": 40, "max_completion_tokens": 7, "stop": ["x"], "seed": 3}
+    report = convert_log(logged(tmp_path / "log.jsonl", {"prompt": "a", **asked}), tmp_path / "suite.jsonl")
+    (prompt,) = JsonlSpec(path=str(tmp_path / "suite.jsonl")).load(None).prompts
+    assert prompt.sampling == RequestSampling(temperature=0.5, top_p=0.9, top_k=40, max_tokens=7, stop=("x",))
+    assert report.not_replayed == {"seed": 1}
+
+
 def test_tools_format_and_sampling_are_kept_and_read_back(tmp_path: Path) -> None:
     convert_log(logged(tmp_path / "log.jsonl", WITH_TOOLS), tmp_path / "suite.jsonl")
     (prompt,) = JsonlSpec(path=str(tmp_path / "suite.jsonl")).load(None).prompts
