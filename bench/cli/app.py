@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VERBS: dict[str, str] = {
     "doctor": "Look at this machine: what can run here, what is missing, and how to get it.",
     "models": "List the small models that plans may name, and fetch them.",
-    "suites": "List workload suites, and show what one holds.",
+    "suites": "List workload suites, show one, fetch SPEED-Bench, or make a suite of a request log.",
     "validate": "Check a plan and say what it would run; nothing is run.",
     "run": "Run a plan, or go on with a run that was interrupted.",
     "show": "Show the numbers of a run as a table or as JSON.",

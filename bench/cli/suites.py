@@ -1,4 +1,4 @@
-"""`draftmark suites`: list workload suites, and show what one holds."""
+"""`draftmark suites`: list workload suites, show what one holds, fetch SPEED-Bench, make a suite of a request log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Draftmark ships: eleven suites of prompts, and long-sequence, which is built to an exact length."""
+"""What Draftmark ships: eleven suites, all of them as `qualitative`, and suites of an exact length."""
 
 from __future__ import annotations
 

@@ -64,9 +64,11 @@ class BuiltinSpec(SuiteSpec):
                 f"prompt_tokens belongs to the builtin suite long-sequence; {self.name} has {LENGTHS[self.name]:,}"
             )
         if self.name in (*SHIPPED, WHOLE):
-            for field in ("prompt_tokens", "entropy"):
-                if getattr(self, field) is not None:
-                    raise ValueError(f"{field} belongs to the builtin suite long-sequence, not to {self.name}")
+            if self.prompt_tokens is not None:
+                raise ValueError(f"prompt_tokens belongs to the builtin suite long-sequence, not to {self.name}")
+            if self.entropy is not None:
+                built = ", ".join(("long-sequence", *LENGTHS))
+                raise ValueError(f"entropy belongs to the builtin suites {built}, not to {self.name}")
         if self.entropy is not None and len(set(self.entropy)) < len(self.entropy):
             raise ValueError("entropy names a level twice")
         return self

@@ -141,7 +141,7 @@ def _turn(value: object, field: str) -> str:
     if STAND_IN in " ".join(value[:2000].upper().split()):
         raise RowFault(
             f"{field} is SPEED-Bench's stand-in for a text that its licence withholds, not a prompt; "
-            "fetch the texts with SPEED-Bench's own preparation step first"
+            "run `draftmark suites fetch speed-bench` and read its split with kind: speed-bench"
         )
     return value
 

@@ -65,8 +65,11 @@ def test_a_subset_of_a_shipped_suite_covers_its_sub_categories(name: str) -> Non
     [
         ({"name": "poetry"}, "coding"),
         ({"name": "coding", "prompt_tokens": 500}, "prompt_tokens belongs to the builtin suite long-sequence"),
-        ({"name": "qualitative", "entropy": ["low"]}, "entropy belongs to the builtin suite long-sequence"),
-        ({"name": "summarization", "entropy": ["low"]}, "entropy belongs to the builtin suite long-sequence"),
+        (
+            {"name": "qualitative", "entropy": ["low"]},
+            "entropy belongs to the builtin suites long-sequence, throughput-1k, ",
+        ),
+        ({"name": "summarization", "entropy": ["low"]}, "throughput-16k, throughput-32k, not to summarization"),
         ({"name": "long-sequence", "entropy": []}, "at least 1 item"),
         ({"name": "long-sequence", "entropy": ["low", "low"]}, "names a level twice"),
         ({"name": "long-sequence", "entropy": ["medium"]}, "mixed"),

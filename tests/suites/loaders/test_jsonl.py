@@ -249,6 +249,7 @@ def test_all_bad_lines_are_reported_up_to_a_bound(tmp_path: Path) -> None:
 def test_speed_bench_placeholders_are_refused_by_name(tmp_path: Path) -> None:
     text = fault(tmp_path, row("FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING ITS SCRIPT"))
     assert "line 1: turns is SPEED-Bench's stand-in" in text
+    assert "run `draftmark suites fetch speed-bench`" in text
 
 
 def test_rows_that_all_ask_the_same_are_refused_unless_allowed(tmp_path: Path) -> None:
