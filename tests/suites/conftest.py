@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 settings.register_profile("suites", deadline=None)
 settings.load_profile("suites")
 
-CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
+CHATML = (Path(__file__).parent / "chatml.jinja").read_text(encoding="utf-8").removesuffix("\n")
 
 _TEXT = (
     "the level of the river was read at the bridge and at the weir every hour of the day",

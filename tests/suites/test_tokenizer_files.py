@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,12 +15,8 @@ from draftmark.suites.tokenizer_files import FolderTokenizer, folder_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
+CHATML = (Path(__file__).parent / "chatml.jinja").read_text(encoding="utf-8").removesuffix("\n")
 TEMPLATES = {
     "ChatML": CHATML,
     "blocks on lines of their own": (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +16,8 @@ from draftmark.suites.loaders.tables import HfSpec
 from draftmark.suites.prompt import SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
 
 datasets = pytest.importorskip("datasets")
 
@@ -84,21 +83,6 @@ def test_a_split_that_is_not_there_is_named(offer: Callable[..., list[Any]]) -> 
 def test_a_dataset_is_a_name_and_no_address(dataset: str) -> None:
     with pytest.raises(ValidationError):
         HfSpec(dataset=dataset, split="test")
-
-
-@pytest.fixture
-def hub() -> Iterator[Any]:
-    path = Path(__file__).parent / "speed_bench" / "test_hub.py"
-    spec = importlib.util.spec_from_file_location("loopback_hub", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    made = module.Hub()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
 
 
 def loaded(hub: Any, folder: Path, **entry: Any) -> subprocess.CompletedProcess[str]:
