@@ -10,7 +10,9 @@ from typing import IO, TYPE_CHECKING
 
 from draftmark.suites.json_values import STRICT
 from draftmark.suites.prompt import SuiteError
+from draftmark.suites.quoting import quoted
 from draftmark.suites.reading.files import line_parts
+from draftmark.suites.reading.lines import LONGEST_LINE_BYTES
 from draftmark.suites.reading.row_faults import RowFault, kind_of
 
 if TYPE_CHECKING:
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
     from draftmark.suites.reading.files import Parts
     from draftmark.suites.reading.rows import Row
-
-LONGEST_ITEM_CHARACTERS = 64 * 2**20
-"""A longer element is an error, not a reason to hold the file in memory."""
 
 _READ_BYTES = 2**20
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -91,15 +90,20 @@ def _elements(handle: _Text, path: Path) -> Iterator[tuple[str, Row | RowFault]]
     while True:
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if number == 1 and text.startswith("]", at):
+            _refuse_more(text[at + 1 :], handle, path)
             return
         try:
             value, end = _element(text, at)
             end = _SPACE.match(text, end).end()  # type: ignore[union-attr]
             separator = text[end]  # IndexError where it is not read yet, since a number may go on
         except (json.JSONDecodeError, IndexError) as fault:
-            more = _more(handle, step, f"{path}, element {number}")
-            if not more or len(text) - at > LONGEST_ITEM_CHARACTERS:
-                raise SuiteError(f"{path}, element {number} is not JSON, or the file was cut there") from fault
+            place = f"{path}, element {number}"
+            more = _more(handle, step, place)
+            if not more:
+                raise SuiteError(f"{place} is not JSON, or the file was cut there") from fault
+            if len(text) - at > LONGEST_LINE_BYTES:
+                most = LONGEST_LINE_BYTES // 2**20
+                raise SuiteError(f"{place} is not JSON, or is longer than {most} MiB") from fault
             text, at, step = text[at:] + more, 0, 2 * step
             continue
         except RecursionError as fault:
@@ -107,10 +111,21 @@ def _elements(handle: _Text, path: Path) -> Iterator[tuple[str, Row | RowFault]]
         place = f"{path}, element {number}"
         yield place, value
         if separator == "]":
+            _refuse_more(text[end + 1 :], handle, path)
             return
         if separator != ",":
             raise SuiteError(f"{place} is followed by {separator!a} where a comma or ] belongs")
         at, number, step = end + 1, number + 1, _READ_BYTES
+
+
+def _refuse_more(text: str, handle: _Text, path: Path) -> None:
+    """Raise `SuiteError` for anything but space after the array."""
+    place = f"{path}, after its array"
+    while not (more := text.strip(" \t\n\r")):
+        text = _more(handle, _READ_BYTES, place)
+        if not text:
+            return
+    raise SuiteError(f"{place}, holds {quoted(more)}; a file holds one array and nothing else")
 
 
 def _more(handle: _Text, size: int, place: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_LINE_BYTES = 64 * 2**20
-"""A longer line is an error, not a reason to hold the file in memory."""
+"""A longer line, or element of an array, is an error, not a reason to hold the file in memory."""
 
 
 def numbered_lines(handle: IO[bytes], path: Path) -> Iterator[tuple[int, int, bytes]]:

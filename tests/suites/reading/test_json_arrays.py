@@ -36,6 +36,20 @@ def test_elements_of_an_array_whatever_its_layout_and_size(
     assert items(tmp_path / "a.json", "\ufeff " + json.dumps(rows, indent=indent)) == rows
 
 
+@pytest.mark.parametrize("array", ["[]", '[{"a": 1}]'])
+@pytest.mark.parametrize("read_at_once", [1, 2**20])
+def test_what_follows_an_array_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str, read_at_once: int
+) -> None:
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", read_at_once)
+    path = tmp_path / "a.json"
+    path.write_text(f"{array} \r\n\t")
+    assert len(list(json_items(path))) == array.count("a")
+    path.write_text(f'{array} \n [{{"a": 2}}]')
+    with pytest.raises(SuiteError, match=r"a\.json, after its array, holds '\[.*'; a file holds one array"):
+        list(json_items(path))
+
+
 def test_an_empty_array_has_no_elements(tmp_path: Path) -> None:
     assert items(tmp_path / "a.json", " [ ] ") == []
 
@@ -61,6 +75,17 @@ def test_lines_are_named_by_their_numbers(tmp_path: Path) -> None:
 def test_a_broken_array_is_named_at_its_element(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SuiteError, match=said):
         items(tmp_path / "a.json", text)
+
+
+def test_an_element_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_arrays, "LONGEST_LINE_BYTES", 2**20)
+    monkeypatch.setattr(json_arrays, "_READ_BYTES", 2**10)
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": 1}, {"a": "' + "x" * 2**23)
+    with pytest.raises(SuiteError, match=r"a\.json, element 2 is not JSON, or is longer than 1 MiB"):
+        list(json_items(path))
 
 
 def test_an_element_that_is_no_object_is_a_fault_of_that_element(tmp_path: Path) -> None:
