@@ -109,7 +109,7 @@ def _humaneval() -> SuiteListing:
 
 
 def _speed_bench() -> list[SuiteListing]:
-    prepared = "a prepared folder as path, or its rows and texts fetched"
+    prepared = "its rows fetched, or a folder"
     return [
         SuiteListing(
             kind="speed-bench",
@@ -118,7 +118,7 @@ def _speed_bench() -> list[SuiteListing]:
             turns=split.turns,
             licence=SPEED_BENCH_LICENCE,
             source=f"{DATASET} on the Hugging Face hub",
-            needs="a prepared file as path, or a revision that has it" if split.rows is None else prepared,
+            needs="a file, or a revision that has it" if split.rows is None else prepared,
             missing=_unless_fetched(split),
             example=f"{{kind: speed-bench, split: {split.name}, limit: {_limit(split)}}}",
         )

@@ -33,15 +33,21 @@ def list_suites() -> None:
     suite = Column("suite", no_wrap=True)
     words = (Column(name, overflow="fold") for name in ("licence", "source", "needs"))
     table = Table(suite, "prompts", "turns", *words, box=None, pad_edge=False)
+    commands: dict[str, list[str]] = {}
     for row in known:
         size = ("any" if row.prompts is None else str(row.prompts), "any" if row.turns is None else str(row.turns))
         name = row.kind if row.name in (row.kind, None) else f"{row.kind}/{row.name}"
-        needs = row.needs if row.missing is None else f"{row.needs}; run: {row.missing}"
+        needs = row.needs if row.missing is None else f"{row.needs} (not here yet)"
+        if row.missing is not None:
+            commands.setdefault(row.missing, []).append(name)
         source = row.source if row.kind in SUITES.builtin else f"{row.source}: {_about(row.kind)}"
         cells = (name, *size, row.licence or "its own", source, needs)
         table.add_row(*map(cell_text, cells))
     entries = [row.example if row.hash is None else f"{row.example}  # hash {row.hash[:12]}" for row in known]
-    emit_rich(Group(table, "", "Entries in a plan:", *(cell_text(f"  {entry}") for entry in entries)))
+    missing = [f"  {command}  # {', '.join(names)}" for command, names in commands.items()]
+    told = ["", "Not here yet:", *missing] if missing else []
+    lines = [*told, "", "Entries in a plan:", *(f"  {entry}" for entry in entries)]
+    emit_rich(Group(table, *map(cell_text, lines)))
 
 
 @app.command("show")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DATASET = "anon8231489123/ShareGPT_Vicuna_unfiltered"
 FILE = "ShareGPT_V3_unfiltered_cleaned_split.json"
-LICENCE = "Apache-2.0 by the dataset's card; the texts are by users of ShareGPT"
+LICENCE = "Apache-2.0 by its card; texts by its users"
 
 
 class SharegptSpec(SuiteSpec):

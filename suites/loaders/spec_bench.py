@@ -37,7 +37,7 @@ SPEC_BENCH_QUESTIONS = QUESTIONS_PER_TASK * len(TASKS)
 SPEC_BENCH_TURNS = SPEC_BENCH_QUESTIONS + MT_BENCH_QUESTIONS
 """The questions of MT-Bench have two turns, all others one."""
 
-SPEC_BENCH_LICENCE = "Apache-2.0 (the repository; its data have licences of their own)"
+SPEC_BENCH_LICENCE = "Apache-2.0; its data, licences of their own"
 MT_BENCH_LICENCE = "Apache-2.0"
 SPEC_BENCH_PAGE = "https://github.com/hemingkx/Spec-Bench (data/spec_bench/question.jsonl)"
 MT_BENCH_PAGE = "https://github.com/lm-sys/FastChat (fastchat/llm_judge/data/mt_bench/question.jsonl)"
