@@ -11,17 +11,8 @@ from draftmark.suites.thinking_marks import ThinkingReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-QWEN3 = (
-    "{%- for message in messages %}"
-    "{%- set content = message.content %}"
-    "{%- if message.role == 'assistant' and '</think>' in content %}"
-    "{%- set content = content.split('</think>')[-1].lstrip('\\n') %}{%- endif %}"
-    "{{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>\n' }}{%- endfor %}"
-    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}"
-    "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}"
-    "{%- endif %}"
-)
-"""In Qwen3's manner: its own switch, and thinking of earlier answers left out."""
+MARKED = "{{ messages[0].content }}<think>{{ thought }}</think>"
+"""A template that knows both marks."""
 
 
 MARKS = ("<think>", "</think>")
@@ -46,7 +37,7 @@ def length(tokenizer: Any, *texts: str) -> int:
 
 @pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
 def test_thinking_ends_with_its_mark(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    tokenizer = make_tokenizer(MARKED, marks=MARKS if own_tokens else ())
     thought = ["<think>", "\nthe level of the river\n", "</think>"]
     n = length(tokenizer, *thought)
     assert own_tokens == (n == length(tokenizer, "\nthe level of the river\n") + 2)
@@ -59,13 +50,13 @@ def test_thinking_ends_with_its_mark(make_tokenizer: Callable[..., Any], *, own_
 
 @pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
 def test_thinking_that_does_not_end_is_all_of_it(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    tokenizer = make_tokenizer(MARKED, marks=MARKS if own_tokens else ())
     assert counts(tokenizer, OPENING, ["<think>", "the level"]) == length(tokenizer, "<think>", "the level")
     assert counts(tokenizer, OPENING + "<think>\n", ["the level"]) == length(tokenizer, "the level")
 
 
 def test_without_thinking_there_is_none(make_tokenizer: Callable[..., Any]) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS)
+    tokenizer = make_tokenizer(MARKED, marks=MARKS)
     assert counts(tokenizer, OPENING, ["the level"]) == 0
     assert counts(tokenizer, OPENING + "<think>\n\n</think>\n\n", ["the level"]) == 0
     assert counts(tokenizer, OPENING + "<think>\n\n</think>\n\n", ["the level", "</think>", "x"]) == 0
@@ -74,7 +65,7 @@ def test_without_thinking_there_is_none(make_tokenizer: Callable[..., Any]) -> N
 
 @pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
 def test_an_end_that_nothing_opened_is_quoted(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    tokenizer = make_tokenizer(MARKED, marks=MARKS if own_tokens else ())
     assert counts(tokenizer, OPENING, ["the level", "</think>", "x"]) == 0
     assert counts(tokenizer, OPENING, ["In HTML ", "<think>", " is closed by ", "</think>", ". So."]) == 0
     assert counts(tokenizer, OPENING, ["</think>", "x"]) == 0
@@ -94,7 +85,7 @@ def test_an_end_is_not_known_to_be_quoted_where_the_template_knows_no_beginning(
 
 @pytest.mark.parametrize("own_tokens", [True, False], ids=["tokens of their own", "ordinary text"])
 def test_thinking_in_two_blocks_has_no_count(make_tokenizer: Callable[..., Any], *, own_tokens: bool) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS if own_tokens else ())
+    tokenizer = make_tokenizer(MARKED, marks=MARKS if own_tokens else ())
     thought = ["<think>", "a", "</think>"]
     assert counts(tokenizer, OPENING, [*thought, "one", "<think>", "b", "</think>", "two"]) is None
     assert counts(tokenizer, OPENING + "<think>\n", [*thought[1:], "one", "<think>", "b"]) is None
@@ -102,7 +93,7 @@ def test_thinking_in_two_blocks_has_no_count(make_tokenizer: Callable[..., Any],
 
 
 def test_the_words_of_a_question_open_nothing(make_tokenizer: Callable[..., Any]) -> None:
-    tokenizer = make_tokenizer(QWEN3, marks=MARKS)
+    tokenizer = make_tokenizer(MARKED, marks=MARKS)
     asked = "<|im_start|>user\nwhat is <think>?<|im_end|>\n" + OPENING
     assert counts(tokenizer, asked, ["the level"]) == 0
 
@@ -131,7 +122,7 @@ def test_channels_are_marks_too(make_tokenizer: Callable[..., Any]) -> None:
 
 def test_a_target_without_marks_has_no_reader(make_tokenizer: Callable[..., Any]) -> None:
     assert ThinkingReader.of(make_tokenizer()) is None
-    assert not reader(make_tokenizer(QWEN3, marks=MARKS)).of_control_tokens
+    assert not reader(make_tokenizer(MARKED, marks=MARKS)).of_control_tokens
 
 
 @pytest.mark.parametrize(
@@ -150,7 +141,7 @@ def test_a_target_without_marks_has_no_reader(make_tokenizer: Callable[..., Any]
 def test_a_text_is_split_at_its_mark(
     make_tokenizer: Callable[..., Any], text: str, expected: tuple[str, str], *, opened: bool
 ) -> None:
-    assert reader(make_tokenizer(QWEN3)).marks.split(text, opened=opened) == expected
+    assert reader(make_tokenizer(MARKED)).marks.split(text, opened=opened) == expected
 
 
 @pytest.mark.parametrize(
