@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 class ConversationRenderer(Protocol):
     """Turns messages into the target's token ids, and ids back into text."""
 
-    template_options: dict[str, Any]
-    """What the template is told besides messages and tools."""
-
     def prompt_ids(self, messages: list[dict[str, Any]], tools: Sequence[dict[str, Any]] | None = None) -> list[int]:
         """Render messages, and the tools that they may call, with the target's template; raises `SuiteError`."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, special tokens left out."""
+        ...
+
+    def without_option(self, name: str) -> ConversationRenderer:
+        """Return one that does not tell the template an option."""
         ...
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,14 @@ class Renderer:
         """Return the text of ids, special tokens left out, spaces as they are."""
         text: str = self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
+
+    def without_option(self, name: str) -> Renderer:
+        """Return a renderer for the same target that does not tell its template an option."""
+        other = copy(self)
+        other.template_options = {key: value for key, value in self.template_options.items() if key != name}
+        other._probe = TemplateProbe(other._probed)
+        other._dates, other._dated = set(), False
+        return other
 
     @property
     def template_date(self) -> str | None:

@@ -101,23 +101,19 @@ def template_option_warnings(plan: Plan, materials: Materials) -> Iterator[str]:
 
 def _asked_without(name: str, materials: Materials) -> int:
     """Return how many first turns were rendered without an option, if all stay what they are; else 0."""
-    renderer, looked_at = materials.renderer, 0
-    if renderer is None:
+    if materials.renderer is None:
         return 0
-    kept = renderer.template_options
-    renderer.template_options = {key: value for key, value in kept.items() if key != name}
-    try:
-        for suite in materials.suites:
-            for prompt in suite.prompts[:_MOST_LOOKED_AT]:
-                conversation = messages(prompt, [], reasoning=materials.thinking.kept)
+    renderer, looked_at = materials.renderer.without_option(name), 0
+    for suite in materials.suites:
+        for prompt in suite.prompts[:_MOST_LOOKED_AT]:
+            conversation = messages(prompt, [], reasoning=materials.thinking.kept)
+            try:
                 ids = tuple(renderer.prompt_ids(conversation, prompt.tools))
-                if ids != materials.first[suite.name, prompt.question_id]:
-                    return 0
-                looked_at += 1
-    except SuiteError:
-        return 0
-    finally:
-        renderer.template_options = kept
+            except SuiteError:
+                return 0
+            if ids != materials.first[suite.name, prompt.question_id]:
+                return 0
+            looked_at += 1
     return looked_at
 
 

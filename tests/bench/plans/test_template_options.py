@@ -129,6 +129,17 @@ def test_validate_tells_them(plan_of: Callable[..., Path]) -> None:
     ]
 
 
+def test_a_date_of_ones_own_is_not_taken_for_the_templates_by_looking_at_it(plan_of: Callable[..., Path]) -> None:
+    """What an option changes is found by rendering without it, with the date that it stands for."""
+    dated = TALK + "{% if not day is defined %}{% set day = strftime_now('%d %b %Y') %}{% endif %}{{ day }}"
+    prepared = prepare(plan_of(dated, template_options={"day": "1 May 2026"}))
+    assert prepared.warnings == []
+    assert prepared.materials.template_date is None
+    prepared = prepare(plan_of(dated))
+    assert prepared.warnings == []
+    assert prepared.materials.template_date == "2025-01-01"
+
+
 def warnings(path: Path) -> list[str]:
     return [text for text in prepare(path).warnings if text.startswith("template_options.")]
 
