@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -139,7 +140,7 @@ def _unless_fetched(split: Split) -> str | None:
 def _limit(split: Split) -> int:
     """Return a limit that gives each category as many rows, near 88: 8 of qualitative's 11, 30 of an entropy."""
     categories = len(split.per_category or ())
-    return 88 if categories == 0 else categories * round(88 / categories + 0.4)
+    return 88 if categories == 0 else categories * math.ceil(88 / categories)
 
 
 def _classics() -> list[SuiteListing]:

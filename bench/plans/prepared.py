@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from draftmark.backends.base import Asks
@@ -32,7 +33,7 @@ class Prepared:
     materials: Materials
     groups: list[Group]
 
-    @property
+    @cached_property
     def warnings(self) -> list[str]:
         """What is worth knowing before it runs: models and prompts that do not fit. Renders every first turn, once."""
         materials = self.materials
